@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds wick and runs its tests. One Makefile for the whole tree: lists of sources first, then flavours (the same
+# sources compiled in four ways), then what people type. `make help` names the targets.
+#
+# Everything made goes under build/:
+#   wick libwick.a obj/ tests/   the ordinary build; the same under san/ (SAN=1) and static/ (STATIC=1)
+#   bpf/ gen/                    BPF objects and their skeletons, shared by all flavours
+#   fuzz/                        fuzz targets, with a library of their own
+#   progs/ static/progs/         programs for tests to profile
+#   vm/                          kernels for tests/vm, kept by `make clean`
+#
+# A test gets from its environment: WICK (the program under test), WICK_PROGS (where the test programs are), WICK_BUILD
+# (build/), all absolute, and CI (not empty: what cannot run must fail).
+
+VERSION := 0.1.0
+BUILD := build
+PREFIX := /usr/local
+DESTDIR :=
+
+# ---- Sources. A file that is in no list is an error of `make lint`. ----
+
+BASE_SRCS := $(addprefix src/base/,buf.c fail.c file.c intern.c json.c map.c opt.c text.c)
+PROFILE_SRCS := src/profile/profile.c
+ELF_SRCS := src/elf/buildid.c
+PROC_SRCS := $(addprefix src/proc/,maps.c process.c)
+COLLECT_SRCS := $(addprefix src/collect/,addresses.c cgroup.c collect.c files.c ingest.c refused.c sampler.c selftest.c ticks.c)
+IN_SRCS := src/in/wick.c
+OUT_SRCS := $(addprefix src/out/,folded.c formats.c frame.c report.c stats.c wick.c)
+CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c convert.c outputs.c record.c record_options.c)
+MAIN_SRC := src/main.c
+
+BPF_SRCS := src/bpf/sampler.bpf.c
+
+# Everything but main(): what unit tests link with.
+LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(CMD_SRCS)
+# What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c
+
+# ---- Tests, each by its name in the folder ----
+
+# tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
+UNIT_TESTS := $(addprefix base/,buf fail file intern json map opt text) profile/profile out/out in/wick
+# tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
+FUZZERS := text wick
+# Shell tests that need no root
+GOLDEN_TESTS :=
+# Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t crowds.t ends.t filters.t frames.t hotplug.t idle.t jitter.t places.t \
+	refusals.t short.t stacks.t)
+KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
+# Long ones, root as well: only in test-long
+LONG_TESTS :=
+# tests/progs/NAME.c: programs, and shared objects for them to load
+PROGS := shares shares-pad short storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
+	deep compat32 without
+PROG_LIBS := libdla libdlb
+# What of them goes to the machines of tests/vm, linked statically
+STATIC_PROGS := $(filter-out dl,$(PROGS))
+# Debian's kernels for tests/vm/run; the first runs in `make test`, all in `make test-long`
+KERNELS := 5.10 6.1 6.12
+
+# Flags of single programs: PROG_CFLAGS and PROG_LDLIBS replace the default. For example:
+#   %/progs/leaf: PROG_CFLAGS = -O2 -fomit-frame-pointer
+PROG_CFLAGS = -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-stack-protector -fno-toplevel-reorder \
+	-falign-functions=64 -falign-loops=64
+PROG_LDLIBS = -lpthread -ldl
+# Quick to start, and at the same addresses in every one of them
+$(addprefix %/progs/,short exec-alpha exec-beta pidreuse crowd storm): PROG_LDLIBS = -static -lpthread
+# Without a C library; see tests/progs/bare.h
+$(addprefix %/progs/,deep compat32): PROG_CFLAGS = -O1 -g -fno-omit-frame-pointer -fno-stack-protector -fcf-protection=none \
+	-ffreestanding -nostdlib -static -fno-pie -no-pie
+$(addprefix %/progs/,deep compat32): PROG_LDLIBS =
+%/progs/compat32: PROG_CFLAGS += -m32
+
+# ---- Tools and flags ----
+
+CC := gcc
+CLANG := clang
+AR := ar
+LLVM_STRIP := llvm-strip
+# The first one that runs: it may be outside an ordinary user's PATH, or a wrapper without a program behind it.
+BPFTOOL = $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools*/*/bpftool; do \
+	$$tool version >/dev/null 2>&1 && echo $$tool && break; done)
+
+CFLAGS := -O2 -g
+LDFLAGS :=
+LDLIBS := -lbpf -lelf -lz -lzstd -lxxhash -lpthread
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+CPPFLAGS := -D_GNU_SOURCE -DWICK_RELEASE='"$(VERSION)"' -Isrc -I$(BUILD)/gen
+COMMON := -std=gnu11 $(CPPFLAGS) $(WARNINGS) -fno-omit-frame-pointer
+HARDEN := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+HARDEN_LINK := -Wl,-z,relro,-z,now
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+
+MACHINE := $(shell uname -m)
+BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(MACHINE)))
+BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Werror -Isrc
+
+# A flavour is chosen for what people type; any flavour's files can be asked for by name at any time.
+O := $(BUILD)$(if $(SAN),/san)$(if $(STATIC),/static)
+ifneq ($(and $(SAN),$(STATIC)),)
+$(error SAN=1 and STATIC=1 do not go together: sanitizers need shared libraries)
+endif
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' '$1' '$2')
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+FORCE:
+
+# ---- BPF: object, then a skeleton that holds it without debug information ----
+
+BPF_NAMES := $(patsubst src/bpf/%.bpf.c,%,$(BPF_SRCS))
+SKELS := $(BPF_NAMES:%=$(BUILD)/gen/%.skel.h)
+
+$(BUILD)/bpf/%.bpf.o: src/bpf/%.bpf.c
+	$(call say,BPF,$<)
+	$Qmkdir -p $(@D)
+	$Q$(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_$(BPF_ARCH) -MMD -MP -c -o $@ $<
+
+$(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	$Qmkdir -p $(@D)
+	$Q$(LLVM_STRIP) -g -o $(BUILD)/bpf/$*.stripped.o $<
+	$Q$(BPFTOOL) gen skeleton $(BUILD)/bpf/$*.stripped.o name $*_bpf >$@
+
+.SECONDARY: $(BPF_NAMES:%=$(BUILD)/bpf/%.bpf.o)
+-include $(BPF_NAMES:%=$(BUILD)/bpf/%.bpf.d)
+
+# ---- Flavours: $(call flavour,FOLDER,COMPILER,FLAGS,LINK FLAGS,LIBRARY SOURCES) ----
+
+# For a file that changes only when its WORDS do: what depends on it is made again when flags or lists change.
+define keep_words
+@mkdir -p $(@D)
+@echo '$(subst ','\'',$(WORDS))' | cmp -s - $@ || echo '$(subst ','\'',$(WORDS))' >$@
+endef
+
+define flavour
+$1/flags: WORDS = $2 $3 $4
+$1/list: WORDS = $5
+$1/flags $1/list: FORCE
+	$$(keep_words)
+
+$1/obj/%.o: src/%.c $1/flags
+	$$(call say,CC,$$(if $(filter-out $(BUILD),$1),$$@,$$<))
+	$$Qmkdir -p $$(@D)
+	$$Q$2 $3 -MMD -MP -c -o $$@ $$<
+
+# The first build needs the skeletons before the compiler can say so.
+$(patsubst src/%.c,$1/obj/%.o,$(COLLECT_SRCS)): | $(SKELS)
+
+$1/libwick.a: $(patsubst src/%.c,$1/obj/%.o,$5) $1/list
+	$$(call say,AR,$$@)
+	$$Qrm -f $$@
+	$$Q$(AR) rcs $$@ $$(filter %.o,$$^)
+
+$1/wick: $(MAIN_SRC:src/%.c=$1/obj/%.o) $1/libwick.a
+	$$(call say,LD,$$@)
+	$$Q$2 $4 -o $$@ $$^ $(LDLIBS)
+
+$1/tests/unit/%: tests/unit/%.c $1/libwick.a $1/flags
+	$$(call say,TEST,$$@)
+	$$Qmkdir -p $$(@D)
+	$$Q$2 $3 -Itests $4 -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< $1/libwick.a -lcmocka $(LDLIBS)
+
+-include $(patsubst src/%.c,$1/obj/%.d,$5 $(MAIN_SRC))
+-include $(patsubst %,$1/tests/unit/%.d,$(UNIT_NAMES))
+endef
+
+UNIT_NAMES := $(join $(dir $(UNIT_TESTS)),$(addprefix test_,$(notdir $(UNIT_TESTS))))
+FUZZ_FLAGS := -O1 -g $(COMMON) $(SANITIZE)
+
+$(eval $(call flavour,$(BUILD),$(CC),$(COMMON) $(HARDEN) $(CFLAGS),-pie $(HARDEN_LINK) $(LDFLAGS),$(LIB_SRCS)))
+$(eval $(call flavour,$(BUILD)/san,$(CC),$(COMMON) $(CFLAGS) -O1 $(SANITIZE),$(SANITIZE) $(LDFLAGS),$(LIB_SRCS)))
+$(eval $(call flavour,$(BUILD)/static,$(CC),$(COMMON) -DWICK_STATIC=1 $(HARDEN) $(CFLAGS),-static-pie $(HARDEN_LINK) \
+	$(LDFLAGS),$(LIB_SRCS)))
+$(eval $(call flavour,$(BUILD)/fuzz,$(CLANG),$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,,$(FUZZ_SRCS)))
+
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libwick.a
+	$(call say,FUZZ,$@)
+	$Q$(CLANG) $(FUZZ_FLAGS) -Itests -fsanitize=fuzzer -MMD -MP -MF $@.d -MT $@ -o $@ $< $(BUILD)/fuzz/libwick.a \
+		-lelf -lz -lzstd -lxxhash
+
+-include $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%.d)
+
+# ---- Test programs ----
+
+prog = $(call say,PROG,$@)
+prog_cc = $(CC) -D_GNU_SOURCE -Wall -Wextra -Isrc -Itests $(PROG_CFLAGS) -MMD -MP -MF $@.d -MT $@ -o $@ $<
+
+$(BUILD)/progs/%: tests/progs/%.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(prog_cc) $(PROG_LDLIBS)
+
+$(BUILD)/static/progs/%: tests/progs/%.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(prog_cc) -static $(PROG_LDLIBS)
+
+$(BUILD)/progs/%.so: tests/progs/%.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(prog_cc) -shared -fPIC
+
+PROG_FILES := $(PROGS:%=$(BUILD)/progs/%) $(PROG_LIBS:%=$(BUILD)/progs/%.so)
+VM_FILES := $(BUILD)/static/wick $(STATIC_PROGS:%=$(BUILD)/static/progs/%)
+-include $(PROG_FILES:%=%.d) $(STATIC_PROGS:%=$(BUILD)/static/progs/%.d)
+
+# ---- What people type. Phases are separate invocations of this file: the set-up must be over before any tool is
+# ---- looked for, and tests must not share the machine with a compiler.
+
+.PHONY: all run test test-long check lint format bench fuzz install clean distclean help
+.PHONY: check-unit check-golden check-fuzz check-kernel check-long check-vm check-vm-all test-build
+
+SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+AGAIN = +$Q$(MAKE) --no-print-directory
+FUZZ_TIME := 60
+
+TEST_ENV = WICK=$(abspath $O/wick) WICK_PROGS=$(abspath $(BUILD)/progs) WICK_BUILD=$(abspath $(BUILD)) CI="$$CI" \
+	CMOCKA_MESSAGE_OUTPUT=TAP UBSAN_OPTIONS=print_stacktrace=1
+# Unit tests of this flavour, as files
+UNIT_FILES := $(UNIT_NAMES:%=$O/tests/unit/%)
+FUZZ_FILES := $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%)
+
+## all: build wick (SAN=1: with sanitizers, STATIC=1: one static file; V=1 shows commands)
+all: $O/wick
+
+RUN_ARGS := record -o $(BUILD)/wick.folded 10
+
+## run: install what is missing, build, and profile this machine for ten seconds
+run:
+	$Qscripts/setup run
+	$(AGAIN) $(PARALLEL) all
+	$(SUDO) $O/wick $(RUN_ARGS)
+
+## test: everything that CI needs
+test:
+	$Qscripts/setup test
+	$(AGAIN) $(PARALLEL) test-build
+	$(AGAIN) $(PARALLEL) lint
+	$(AGAIN) check
+	$(AGAIN) SAN=1 check-unit check-golden
+	$(AGAIN) check-kernel
+	$(AGAIN) SAN=1 KERNEL_TESTS='$(KERNEL_SAN_TESTS)' check-kernel
+	$(AGAIN) check-vm
+
+test-build: $(BUILD)/wick $(BUILD)/san/wick $(FUZZ_FILES) $(PROG_FILES) $(VM_FILES)
+test-build: $(UNIT_NAMES:%=$(BUILD)/tests/unit/%) $(UNIT_NAMES:%=$(BUILD)/san/tests/unit/%)
+
+## test-long: test, then every kernel, long runs and FUZZ_TIME seconds of real fuzzing for each target
+test-long: test
+	$(AGAIN) check-vm-all
+	$(AGAIN) check-long
+	$(AGAIN) fuzz
+
+## check: the tests that need no root
+check: check-unit check-golden check-fuzz
+
+check-unit: $(UNIT_FILES)
+	$Q$(TEST_ENV) tests/run unit $^
+
+check-golden: $O/wick $(PROG_FILES)
+	$Q$(TEST_ENV) tests/run golden $(GOLDEN_TESTS)
+
+# Each target over its corpus, once.
+check-fuzz: $(FUZZ_FILES)
+	$Q$(TEST_ENV) FUZZERS='$(FUZZERS)' tests/run fuzz tests/fuzz/corpus.t
+
+check-kernel: $O/wick $(PROG_FILES)
+	$Q$(SUDO) env $(TEST_ENV) tests/run kernel $(KERNEL_TESTS)
+
+check-long: $O/wick $(PROG_FILES)
+	$Q$(SUDO) env $(TEST_ENV) tests/run long $(LONG_TESTS)
+
+check-vm: $(VM_FILES)
+	$Q$(TEST_ENV) tests/vm/run $(firstword $(KERNELS))
+
+check-vm-all: $(VM_FILES)
+	$Qfor kernel in $(KERNELS); do $(TEST_ENV) tests/vm/run $$kernel || exit 1; done
+
+## fuzz: FUZZ_TIME seconds of fuzzing for each target, from its corpus
+fuzz: $(FUZZ_FILES)
+	$Q$(TEST_ENV) FUZZERS='$(FUZZERS)' FUZZ_TIME=$(FUZZ_TIME) tests/run fuzz tests/fuzz/corpus.t
+
+## lint: layers, lengths, lists, headers, format, shell, both compilers, arm64
+LINTS := lists layers length headers format shell compilers arm64
+TEST_SRCS := $(UNIT_NAMES:%=tests/unit/%.c) $(FUZZERS:%=tests/fuzz/fuzz_%.c)
+
+lint: $(LINTS:%=lint-%)
+
+lint-headers lint-compilers lint-arm64: | $(SKELS)
+
+lint-%:
+	$(call say,LINT,$*)
+	$Qtests/lint/$*
+
+lint-%: export LINT_CPPFLAGS = $(CPPFLAGS)
+lint-%: export LINT_WARNINGS = $(WARNINGS)
+lint-%: export LINT_BPF_CFLAGS = $(BPF_CFLAGS)
+lint-%: export LINT_BPF_ARCH = $(BPF_ARCH)
+lint-%: export LINT_SRCS = $(LIB_SRCS) $(MAIN_SRC)
+lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
+lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
+lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)
+lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
+lint-%: export LINT_BUILD = $(BUILD)
+lint-%: export LINT_GCC = $(CC)
+lint-%: export LINT_CLANG = $(CLANG)
+
+## format: let clang-format put all C sources in order
+format:
+	$Qfind $(wildcard src tests bench) -name "*.[ch]" -exec clang-format -i {} +
+
+## bench: measure wick side by side with its peers
+bench:
+	$Qscripts/setup bench
+	$(AGAIN) $(PARALLEL) all $(PROG_FILES)
+	$Q$(SUDO) env $(TEST_ENV) bench/run
+
+MAN_PAGES := $(wildcard docs/man/*.[1-8])
+COMPLETION := $(wildcard scripts/completion.bash)
+
+## install: copy program, manual pages and completion to PREFIX (/usr/local), under DESTDIR if that is set
+install: $O/wick
+	install -D -m 755 $O/wick $(DESTDIR)$(PREFIX)/bin/wick
+	$(foreach page,$(MAN_PAGES),install -D -m 644 $(page) \
+		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page)) &&) :
+	$(if $(COMPLETION),install -D -m 644 $(COMPLETION) $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wick)
+
+## clean: remove what was built (distclean: downloaded kernels as well)
+clean:
+	$Qif [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name vm -exec rm -rf {} +; fi
+
+distclean:
+	rm -rf $(BUILD)
+
+## help: this list
+help:
+	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes being written, and bytes being read that may be hostile. In: anything. Out: a buffer whose data ends in NUL
+ * whenever it is not NULL; an addition that fails leaves the buffer as it was and stops all later ones, and that
+ * outlives buf_clear, so that content written away in pieces cannot lose one in silence. A cursor never reads past its
+ * end.
+ */
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALLEST_CAP 64
+#define VARINT_MAX 10 /* bytes: 64 bits in groups of 7 */
+
+void buf_free(struct buf *buf)
+{
+	if (!buf)
+		return;
+	free(buf->data);
+	*buf = (struct buf){ 0 };
+}
+
+void buf_clear(struct buf *buf)
+{
+	buf->len = 0;
+	if (buf->data)
+		buf->data[0] = '\0';
+}
+
+int buf_error(const struct buf *buf)
+{
+	return buf->err;
+}
+
+/* Makes room for `more` bytes and the NUL. */
+static int buf_reserve(struct buf *buf, size_t more)
+{
+	size_t need, cap;
+	char *data;
+
+	if (buf->err)
+		return buf->err;
+	/* No object may be larger than PTRDIFF_MAX; staying below half of that lets the doubling not overflow. */
+	if (__builtin_add_overflow(buf->len, more, &need) || need >= PTRDIFF_MAX / 2)
+		return buf->err = -ENOMEM;
+	need++;
+	if (need <= buf->cap)
+		return 0;
+	cap = buf->cap ? buf->cap : SMALLEST_CAP;
+	while (cap < need)
+		cap *= 2;
+	data = realloc(buf->data, cap);
+	if (!data)
+		return buf->err = -ENOMEM;
+	buf->data = data;
+	buf->cap = cap;
+	return 0;
+}
+
+void buf_add(struct buf *buf, const void *data, size_t len)
+{
+	if (buf_reserve(buf, len))
+		return;
+	if (len)
+		memcpy(buf->data + buf->len, data, len);
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+}
+
+void buf_addc(struct buf *buf, char c)
+{
+	buf_add(buf, &c, 1);
+}
+
+void buf_adds(struct buf *buf, const char *text)
+{
+	buf_add(buf, text, strlen(text));
+}
+
+void buf_addf(struct buf *buf, const char *format, ...)
+{
+	va_list args, again;
+	int len;
+
+	va_start(args, format);
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, args);
+	if (len < 0 && !buf->err)
+		buf->err = -EOVERFLOW;
+	if (len >= 0 && !buf_reserve(buf, (size_t)len)) {
+		vsnprintf(buf->data + buf->len, (size_t)len + 1, format, again);
+		buf->len += (size_t)len;
+	}
+	va_end(again);
+	va_end(args);
+}
+
+static void add_little_endian(struct buf *buf, uint64_t value, size_t size)
+{
+	unsigned char bytes[8];
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (unsigned char)(value >> (8 * i));
+	buf_add(buf, bytes, size);
+}
+
+void buf_u32(struct buf *buf, uint32_t value)
+{
+	add_little_endian(buf, value, 4);
+}
+
+void buf_u64(struct buf *buf, uint64_t value)
+{
+	add_little_endian(buf, value, 8);
+}
+
+void buf_varint(struct buf *buf, uint64_t value)
+{
+	unsigned char bytes[VARINT_MAX];
+	size_t len = 0;
+
+	while (value >= 0x80) {
+		bytes[len++] = (unsigned char)(value | 0x80);
+		value >>= 7;
+	}
+	bytes[len++] = (unsigned char)value;
+	buf_add(buf, bytes, len);
+}
+
+struct cursor cursor_of(const void *data, size_t len)
+{
+	/* Never NULL, so that zero bytes of nothing differ from a failure. */
+	const unsigned char *at = data ? data : (const void *)"";
+
+	return (struct cursor){ .at = at, .end = at + (data ? len : 0) };
+}
+
+size_t cursor_left(const struct cursor *cursor)
+{
+	return cursor->bad ? 0 : (size_t)(cursor->end - cursor->at);
+}
+
+const void *cursor_bytes(struct cursor *cursor, size_t len)
+{
+	const unsigned char *at = cursor->at;
+
+	if (cursor->bad || len > cursor_left(cursor)) {
+		cursor->bad = 1;
+		return NULL;
+	}
+	cursor->at += len;
+	return at;
+}
+
+static uint64_t take_little_endian(struct cursor *cursor, size_t size)
+{
+	const unsigned char *bytes = cursor_bytes(cursor, size);
+	uint64_t value = 0;
+
+	for (size_t i = 0; bytes && i < size; i++)
+		value |= (uint64_t)bytes[i] << (8 * i);
+	return value;
+}
+
+uint32_t cursor_u32(struct cursor *cursor)
+{
+	return (uint32_t)take_little_endian(cursor, 4);
+}
+
+uint64_t cursor_u64(struct cursor *cursor)
+{
+	return take_little_endian(cursor, 8);
+}
+
+uint64_t cursor_varint(struct cursor *cursor)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < VARINT_MAX; i++) {
+		const unsigned char *byte = cursor_bytes(cursor, 1);
+
+		if (!byte)
+			return 0;
+		/* The tenth byte has room for one bit. */
+		if (i == VARINT_MAX - 1 && *byte > 1)
+			break;
+		value |= (uint64_t)(*byte & 0x7f) << (7 * i);
+		if (*byte < 0x80)
+			return value;
+	}
+	cursor->bad = 1;
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growing byte buffer. Running out of memory is remembered, not reported at each call: check buf_error() once, when
+ * the whole content is there. {0} is an empty buffer.
+ */
+#ifndef WICK_BASE_BUF_H
+#define WICK_BASE_BUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	char *data; /* always ends in NUL when not NULL; the NUL is not in len */
+	size_t len;
+	size_t cap;
+	int err;
+};
+
+void buf_free(struct buf *buf);
+void buf_clear(struct buf *buf); /* empties it, keeps the memory */
+int buf_error(const struct buf *buf);
+
+void buf_add(struct buf *buf, const void *data, size_t len);
+void buf_addc(struct buf *buf, char c);
+void buf_adds(struct buf *buf, const char *text);
+void buf_addf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Binary: little endian, and LEB128 variable length. */
+void buf_u32(struct buf *buf, uint32_t value);
+void buf_u64(struct buf *buf, uint64_t value);
+void buf_varint(struct buf *buf, uint64_t value);
+
+static inline void cleanup_buf(struct buf *buf)
+{
+	buf_free(buf);
+}
+
+#define autobuf __attribute__((cleanup(cleanup_buf)))
+
+/* Reading what may be hostile: every call checks the end; after the first failure all return 0 and `bad` stays set. */
+struct cursor {
+	const unsigned char *at;
+	const unsigned char *end;
+	int bad;
+};
+
+struct cursor cursor_of(const void *data, size_t len);
+size_t cursor_left(const struct cursor *cursor);
+uint32_t cursor_u32(struct cursor *cursor);
+uint64_t cursor_u64(struct cursor *cursor);
+uint64_t cursor_varint(struct cursor *cursor);
+const void *cursor_bytes(struct cursor *cursor, size_t len); /* NULL if there are not so many */
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * What differs between processors on the kernel side; one file each. Every one defines
+ *   struct arch_context   what a perf event program is given: the registers at the tick
+ *   struct arch_regs      the registers that user space was left with
+ *   arch_ip, arch_sp      of the tick
+ *   arch_in_kernel        whether the tick met the kernel
+ *   arch_tick_regs, arch_saved_regs   the user registers of a tick in user space, or saved on entry to the kernel
+ *   arch_is_compat        whether they are those of a 32-bit program
+ *   arch_in_exec          whether the system call under way is execve or execveat
+ */
+#ifndef WICK_BPF_ARCH_H
+#define WICK_BPF_ARCH_H
+
+#if defined(__TARGET_ARCH_x86)
+#include "bpf/arch_x86.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "bpf/arch_arm64.h"
+#else
+#error "wick does not know this processor"
+#endif
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* arm64 on the kernel side. The first part of the saved registers is the kernel's user-space interface. */
+#ifndef WICK_BPF_ARCH_ARM64_H
+#define WICK_BPF_ARCH_ARM64_H
+
+#include "bpf/read.h"
+
+struct arch_regs {
+	__u64 x[31], sp, pc, pstate;
+	__u64 orig_x0;
+	__s32 syscallno;
+	__u32 unused;
+};
+
+struct arch_context {
+	struct {
+		__u64 x[31], sp, pc, pstate;
+	} regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+#define ARCH_THREAD_SIZE (16 << 10)
+
+enum {
+	ARCH_PSTATE_EL = 0xf,
+	ARCH_PSTATE_32BIT = 0x10,
+	ARCH_NR_EXECVE = 221,
+	ARCH_NR_EXECVEAT = 281,
+};
+
+static __always_inline __u64 arch_ip(const struct arch_context *ctx)
+{
+	return ctx->regs.pc;
+}
+
+static __always_inline __u64 arch_sp(const struct arch_context *ctx)
+{
+	return ctx->regs.sp;
+}
+
+static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
+{
+	return ctx->regs.pstate & ARCH_PSTATE_EL;
+}
+
+static __always_inline void arch_tick_regs(const struct arch_context *ctx, struct step_regs *ret, __u64 *ret_mode)
+{
+	ret->ip = ctx->regs.pc;
+	ret->sp = ctx->regs.sp;
+	ret->fp = ctx->regs.x[29];
+	*ret_mode = ctx->regs.pstate;
+}
+
+static __always_inline int arch_saved_regs(const void *saved, struct step_regs *ret, __u64 *ret_mode, __u64 *ret_call)
+{
+	struct arch_regs regs;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), saved))
+		return -1;
+	ret->ip = regs.pc;
+	ret->sp = regs.sp;
+	ret->fp = regs.x[29];
+	*ret_mode = regs.pstate;
+	*ret_call = (__u64)(__s64)regs.syscallno;
+	return !(regs.pstate & ARCH_PSTATE_EL) && regs.pc && regs.sp ? 0 : -1;
+}
+
+static __always_inline bool arch_is_compat(__u64 mode)
+{
+	return mode & ARCH_PSTATE_32BIT;
+}
+
+static __always_inline bool arch_in_exec(__u64 call)
+{
+	return call == ARCH_NR_EXECVE || call == ARCH_NR_EXECVEAT;
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Counting. A stack that user space does not have yet is sent first, and only then counted: what is counted can always
+ * be named. Each way to fail has its counter, and exactly one counter is raised for each sample taken.
+ */
+#ifndef WICK_BPF_COUNT_H
+#define WICK_BPF_COUNT_H
+
+#include "bpf/state.h"
+
+/* Wakes user space only when the ring fills: it comes by itself before that on a quiet machine. */
+static __always_inline __u64 count_wakeup(void *map)
+{
+	return bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) > settings.wakeup_bytes ? BPF_RB_FORCE_WAKEUP
+										  : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline int count_error(long err)
+{
+	return err == -E2BIG ? WIRE_lost_stacks : WIRE_lost_error;
+}
+
+/* Makes sure that user space has the stack. 0, or the counter of what went wrong. */
+static __always_inline int count_send(__u64 id, void *record, __u64 len)
+{
+	__u32 one = 1;
+	long err;
+
+	if (bpf_map_lookup_elem(&known, &id))
+		return 0;
+	if (bpf_ringbuf_output(&ring, record, len, count_wakeup(&ring)))
+		return WIRE_lost_ring;
+	err = bpf_map_update_elem(&known, &id, &one, BPF_NOEXIST);
+	return !err || err == -EEXIST ? 0 : count_error(err);
+}
+
+static __always_inline int count_user(struct scratch *s)
+{
+	__u64 frames = s->frames;
+
+	s->user.type = WIRE_USER_STACK;
+	s->user.count = frames;
+	s->user.id = s->hash;
+	asm volatile("" : "+r"(frames));
+	if (frames > WIRE_USER_FRAMES + 1)
+		return WIRE_lost_error;
+	return count_send(s->hash, &s->user, sizeof(s->user) + frames * sizeof(struct wire_frame));
+}
+
+static __always_inline int count_kernel(struct scratch *s)
+{
+	__u64 frames = s->kernel.count;
+
+	s->kernel.type = WIRE_KERNEL_STACK;
+	asm volatile("" : "+r"(frames));
+	if (frames > WIRE_KERNEL_FRAMES)
+		return WIRE_lost_error;
+	return count_send(s->kernel.id, &s->kernel, sizeof(s->kernel) + frames * sizeof(__u64));
+}
+
+/* Adds one to the key's count. 0, or the counter of what went wrong. */
+static __always_inline int count_key(__u32 generation, const struct wire_key *key, struct wire_counters *c)
+{
+	void *map = bpf_map_lookup_elem(&counts, &generation);
+	__u64 *count, one = 1;
+	long err;
+
+	if (!map)
+		return WIRE_lost_error;
+	count = bpf_map_lookup_elem(map, key);
+	if (!count) {
+		err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);
+		if (!err) {
+			c->value[WIRE_note_keys]++;
+			return 0;
+		}
+		if (err != -EEXIST)
+			return err == -E2BIG ? WIRE_lost_counts : WIRE_lost_error;
+		count = bpf_map_lookup_elem(map, key); /* another CPU was first */
+		if (!count)
+			return WIRE_lost_error;
+	}
+	__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+static __always_inline void count_event(const struct wire_key *key, __u64 now, struct wire_counters *c)
+{
+	struct wire_event event = {
+		.when = (__u64)bpf_get_smp_processor_id() << 48 | WIRE_EVENT_US(now / 1000),
+		.key = wire_hash_key(settings.seed, key),
+	};
+
+	if (bpf_ringbuf_output(&events, &event, sizeof(event), count_wakeup(&events)))
+		c->value[WIRE_note_events_lost]++;
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * From an address to what is mapped there, by reading the kernel's own tree of mappings without its lock. Nodes may
+ * change or vanish under us: every read is bounded and checked, and what is found counts only if it covers the address
+ * and belongs to the process, before and after its file was read.
+ */
+#ifndef WICK_BPF_MAPPING_H
+#define WICK_BPF_MAPPING_H
+
+#include "bpf/path.h"
+#include "bpf/state.h"
+
+/* The maple tree, 6.1 and later: 256-byte nodes, their type in bits 3 to 6 of the pointers to them. */
+enum {
+	MAPLE_LEAF_64 = 1,
+	MAPLE_ARANGE_64 = 3,
+	MAPLE_DEPTH = 8,
+	MAPLE_PIVOTS = 15,
+	MAPLE_SLOTS = 16,
+	MAPLE_ARANGE_SLOTS = 10,
+	MAPLE_NODE_SIZE = 256,
+	MAPLE_RESERVED = 4096, /* entries up to here are not pointers */
+};
+
+#define RB_DEPTH 40
+
+static __always_inline struct vm_area_struct *mapping_in_maple(struct scratch *s)
+{
+	struct mm_struct *mm = (void *)s->mm;
+	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root), address = s->address;
+
+	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
+		__u32 type = entry >> 3 & 15, slots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_SLOTS : MAPLE_SLOTS, i;
+
+		if (entry <= MAPLE_RESERVED)
+			return NULL;
+		if (!depth && (entry & 3) != 2) /* a tree of one entry has no node */
+			return (void *)entry;
+		if (!type || bpf_probe_read_kernel(s->node, MAPLE_NODE_SIZE, (void *)(entry & ~255ULL)))
+			return NULL;
+		for (i = 0; i < MAPLE_PIVOTS; i++) { /* node: parent, pivots, slots */
+			__u64 pivot = s->node[1 + i];
+
+			if (i >= slots - 1 || (!pivot && i) || pivot >= address)
+				break;
+		}
+		entry = s->node[(slots + i) & 31];
+		if (type == MAPLE_LEAF_64)
+			return (void *)entry;
+	}
+	return NULL;
+}
+
+/* The red-black tree of earlier kernels. */
+static __always_inline struct vm_area_struct *mapping_in_rb(struct scratch *s)
+{
+	struct mm_struct___rb *mm = (void *)s->mm;
+	struct rb_node *node = BPF_CORE_READ(mm, mm_rb.rb_node);
+	__u64 address = s->address;
+
+	for (int depth = 0; depth < RB_DEPTH; depth++) {
+		struct vm_area_struct *vma;
+
+		if (!node)
+			return NULL;
+		vma = (void *)node - bpf_core_field_offset(struct vm_area_struct___rb, vm_rb);
+		if (address < BPF_CORE_READ(vma, vm_start))
+			node = BPF_CORE_READ(node, rb_left);
+		else if (address >= BPF_CORE_READ(vma, vm_end))
+			node = BPF_CORE_READ(node, rb_right);
+		else
+			return vma;
+	}
+	return NULL;
+}
+
+static __always_inline void mapping_file_key(struct wire_file_key *key, struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	key->inode = BPF_CORE_READ(inode, i_ino);
+	key->generation = BPF_CORE_READ(inode, i_generation);
+	key->size = BPF_CORE_READ(inode, i_size);
+	if (bpf_core_field_exists(inode->i_mtime_sec)) {
+		key->mtime_sec = BPF_CORE_READ(inode, i_mtime_sec);
+		key->mtime_nsec = BPF_CORE_READ(inode, i_mtime_nsec);
+	} else if (bpf_core_field_exists(((struct inode___mid *)inode)->__i_mtime)) {
+		key->mtime_sec = BPF_CORE_READ((struct inode___mid *)inode, __i_mtime.tv_sec);
+		key->mtime_nsec = BPF_CORE_READ((struct inode___mid *)inode, __i_mtime.tv_nsec);
+	} else {
+		key->mtime_sec = BPF_CORE_READ((struct inode___old *)inode, i_mtime.tv_sec);
+		key->mtime_nsec = BPF_CORE_READ((struct inode___old *)inode, i_mtime.tv_nsec);
+	}
+}
+
+static __always_inline __u64 mapping_file_id(const struct wire_file_key *key)
+{
+	__u64 id = settings.seed;
+
+	id = wire_mix(id, key->device);
+	id = wire_mix(id, key->inode);
+	id = wire_mix(id, key->generation);
+	id = wire_mix(id, key->mtime_sec);
+	id = wire_mix(id, key->mtime_nsec);
+	id = wire_mix(id, key->size);
+	return id ?: 1;
+}
+
+static __always_inline bool mapping_covers(struct scratch *s, struct vm_area_struct *vma, struct mapping *ret)
+{
+	ret->start = BPF_CORE_READ(vma, vm_start);
+	ret->end = BPF_CORE_READ(vma, vm_end);
+	return s->address >= ret->start && s->address < ret->end && (__u64)BPF_CORE_READ(vma, vm_mm) == s->mm;
+}
+
+/*
+ * Finds the mapping of s->address. What is new goes into the next place of the cache, whose index is returned; the
+ * file's particulars are left in s->file for whoever wants to announce it. Negative: nothing is mapped there.
+ */
+__attribute__((noinline)) int mapping_find(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct vm_area_struct *vma;
+	struct mapping found = {}, again;
+	struct mm_struct *mm;
+	struct file *file;
+	__u32 at;
+
+	if (!s)
+		return -1;
+	mm = (void *)s->mm;
+	vma = bpf_core_field_exists(mm->mm_mt) ? mapping_in_maple(s) : mapping_in_rb(s);
+	if (!vma || !mapping_covers(s, vma, &found))
+		return -1;
+	found.executable = BPF_CORE_READ(vma, vm_flags) & VM_EXEC;
+	file = BPF_CORE_READ(vma, vm_file);
+	s->file.vm_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
+	if (file) {
+		mapping_file_key(&s->file.key, file);
+		found.kind = WIRE_FRAME_FILE;
+		found.owner = mapping_file_id(&s->file.key);
+		found.offset = s->file.vm_offset - found.start;
+	} else if (found.start == (__u64)BPF_CORE_READ((struct mm_struct___vdso *)mm, context.vdso)) {
+		found.kind = WIRE_FRAME_VDSO;
+		found.owner = 0; /* the same code in every process */
+		found.offset = -found.start;
+	} else {
+		found.kind = WIRE_FRAME_ANON;
+		found.owner = s->process;
+	}
+	if (!mapping_covers(s, vma, &again) || file != BPF_CORE_READ(vma, vm_file))
+		return -1;
+	s->file.vm_start = found.start;
+	s->file.vm_end = found.end;
+	at = s->next_mapping++ & (MAPPING_CACHE - 1);
+	s->mappings[at] = found;
+	return at;
+}
+
+/* The compiler knows that the index is in range and drops the check; the verifier, which does not, wants to see it. */
+static __always_inline __u64 index_of_mapping(__u64 at)
+{
+	asm volatile("" : "+r"(at));
+	return at & (MAPPING_CACHE - 1);
+}
+
+/* Tells user space of the file that mapping_find has just left in s->file, if it is new. Its path is read then. */
+__attribute__((noinline)) int mapping_announce(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mm_struct *mm;
+	struct vm_area_struct *vma;
+	__u32 one = 1;
+	__u64 len;
+
+	if (!s || bpf_map_lookup_elem(&files, &s->file.id))
+		return 0;
+	mm = (void *)s->mm;
+	vma = bpf_core_field_exists(mm->mm_mt) ? mapping_in_maple(s) : mapping_in_rb(s);
+	if (!vma)
+		return 0;
+	s->file.type = WIRE_FILE;
+	s->file.pid = s->pid;
+	s->file.path_len = path_read(s->file.path, BPF_CORE_READ(vma, vm_file));
+	len = s->file.path_len;
+	asm volatile("" : "+r"(len));
+	if (len > WIRE_PATH_LEN)
+		len = WIRE_PATH_LEN;
+	len += __builtin_offsetof(struct wire_file, path);
+	if (bpf_ringbuf_output(&ring, &s->file, len, BPF_RB_NO_WAKEUP))
+		return 0; /* tried again with the next sample that meets it */
+	return bpf_map_update_elem(&files, &s->file.id, &one, BPF_ANY);
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* The unwinder's steps with the memory of the current process under them. */
+#ifndef WICK_BPF_READ_H
+#define WICK_BPF_READ_H
+
+#include "bpf/kernel.h"
+
+static __always_inline int read_user(void *into, __u32 len, __u64 address)
+{
+	return bpf_probe_read_user(into, len, (void *)address);
+}
+
+#define STEP_READ read_user
+
+#include "unwind/step.h"
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/*
+ * The sampler: filter, kernel stack, user stack, count. One program on one perf event per CPU; beside it the side band
+ * (notice.h) and a program that answers wick's questions about its own mappings.
+ */
+#include "bpf/kernel.h"
+#include "bpf/arch.h"
+#include "bpf/state.h"
+#include "bpf/task.h"
+#include "bpf/walk.h"
+#include "bpf/count.h"
+#include "bpf/notice.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Ticks that never came, from the time since the last one. A change of period makes the gap meaningless once. */
+static __always_inline void sample_missed(__u64 now, struct wire_counters *c)
+{
+	__u32 index = bpf_get_smp_processor_id();
+	struct wire_cpu *cpu = bpf_map_lookup_elem(&cpus, &index);
+	__u64 gap;
+
+	if (!cpu)
+		return;
+	gap = now - cpu->last_ns;
+	if (cpu->period_ns && cpu->last_ns && cpu->seen_phase == cpu->phase && gap > cpu->period_ns * 3 / 2)
+		c->value[WIRE_note_missed] += (gap + cpu->period_ns / 2) / cpu->period_ns - 1;
+	cpu->last_ns = now;
+	if (!cpu->first_ns)
+		cpu->first_ns = now;
+	cpu->seen_phase = cpu->phase;
+}
+
+/* Whether the options ask for the task. pid and start are filled in on the way. */
+static __always_inline bool sample_wanted(struct task_struct *task, struct wire_key *key)
+{
+	if (settings.by_comm && !bpf_map_lookup_elem(&comms, key->comm))
+		return false;
+	if (settings.by_tid) {
+		__u32 tid = task_pid_here(task);
+
+		if (!bpf_map_lookup_elem(&tids, &tid))
+			return false;
+	}
+	if (settings.by_pid) {
+		__u64 *start = bpf_map_lookup_elem(&pids, &key->pid);
+
+		if (!start || (*start && *start != key->start))
+			return false;
+	}
+	return !settings.cgroup || task_in_cgroup(task);
+}
+
+static __always_inline void sample_who(struct task_struct *task, struct wire_key *key)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	key->pid = session.ns_level ? task_pid_here(leader) : bpf_get_current_pid_tgid() >> 32;
+	key->start = task_start(leader);
+	bpf_get_current_comm(key->comm, sizeof(key->comm));
+}
+
+static __always_inline void sample_kernel_stack(struct scratch *s, struct arch_context *ctx)
+{
+	long len = bpf_get_stack(ctx, s->kernel_frames, WIRE_KERNEL_FRAMES * sizeof(__u64), 0);
+	__u32 frames = len > 0 ? len / sizeof(__u64) : 0;
+	__u64 hash = settings.seed + 1;
+
+	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES && i < frames; i++)
+		hash = wire_mix(hash, s->kernel_frames[i]);
+	s->kernel.count = frames;
+	s->kernel.id = frames ? (hash ?: 1) : 0;
+}
+
+/* Takes the stacks and counts them. The counter to raise. */
+static __always_inline int sample_take(struct scratch *s, struct task_struct *task, struct arch_context *ctx,
+				       struct wire_key *key, __u32 generation, struct wire_counters *c)
+{
+	struct step_regs regs = {};
+	__u64 mode = 0;
+	int lost;
+
+	if (settings.kernel && arch_in_kernel(ctx)) {
+		sample_kernel_stack(s, ctx);
+		key->kernel = s->kernel.id;
+		lost = key->kernel ? count_kernel(s) : 0;
+		if (lost)
+			return lost;
+	}
+	s->mm = (__u64)BPF_CORE_READ(task, mm);
+	if (settings.user && s->mm && task_user_regs(task, ctx, &regs, &mode)) {
+		s->pid = key->pid;
+		s->process = wire_process_id(key->pid, key->start);
+		s->regs = regs;
+		walk_user(s, arch_is_compat(mode));
+		key->user = s->hash;
+		lost = count_user(s);
+		if (lost)
+			return lost;
+	}
+	lost = count_key(generation, key, c);
+	if (lost)
+		return lost;
+	if (key->user) {
+		c->value[WIRE_stack_user]++;
+		c->value[WIRE_frame_fp] += s->frames_fp;
+		if (!s->cut)
+			c->value[WIRE_stack_complete]++;
+		else if (s->cut < WIRE_COUNTERS)
+			c->value[s->cut]++;
+	}
+	return WIRE_total_counted;
+}
+
+SEC("perf_event")
+int on_tick(struct arch_context *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 generation = session.generation & 1, which = SCRATCH_SAMPLE;
+	struct wire_counters *c = counters_of(generation);
+	__u64 now = bpf_ktime_get_ns();
+	struct wire_key key = {};
+	struct scratch *s;
+	__u32 result;
+
+	if (!c)
+		return 0;
+	c->value[WIRE_total_fired]++;
+	sample_missed(now, c);
+	if (!settings.keep_idle && task_is_idle(task, ctx)) {
+		c->value[WIRE_left_out_idle]++;
+		return 0;
+	}
+	if (!settings.keep_self && bpf_get_current_pid_tgid() >> 32 == session.self_tgid) {
+		c->value[WIRE_left_out_self]++;
+		return 0;
+	}
+	sample_who(task, &key);
+	if (!sample_wanted(task, &key)) {
+		c->value[WIRE_left_out_filter]++;
+		return 0;
+	}
+	c->value[WIRE_total_taken]++;
+	s = bpf_map_lookup_elem(&scratches, &which);
+	if (!s || s->busy) {
+		c->value[WIRE_lost_busy]++;
+		return 0;
+	}
+	s->busy = 1;
+	if (settings.threads)
+		key.tid = task_pid_here(task);
+	key.cgroup = bpf_get_current_cgroup_id();
+	result = sample_take(s, task, ctx, &key, generation, c);
+	s->busy = 0;
+	if (result < WIRE_COUNTERS)
+		c->value[result]++;
+	if (result == WIRE_total_counted && settings.want_events)
+		count_event(&key, now, c);
+	return 0;
+}
+
+struct wire_look look;
+
+/* Run by wick on itself (BPF_PROG_TEST_RUN): what is mapped at look.address, and who am I. */
+SEC("raw_tp/wick_look")
+int on_look(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 which = SCRATCH_LOOK, level = BPF_CORE_READ(pid, level);
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct upid *at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+			  level * bpf_core_type_size(struct upid);
+	int found;
+
+	session.self_tgid = bpf_get_current_pid_tgid() >> 32;
+	session.ns_level = level;
+	session.ns_inum = BPF_CORE_READ(at, ns, ns.inum);
+	look.start = look.end = look.id = 0;
+	if (!s)
+		return 0;
+	s->mm = (__u64)BPF_CORE_READ(task, mm);
+	s->address = look.address;
+	found = mapping_find(which);
+	if (found < 0)
+		return 0;
+	struct mapping *mapping = &s->mappings[index_of_mapping(found)];
+	look.start = mapping->start;
+	look.end = mapping->end;
+	look.offset = look.address + mapping->offset;
+	look.kind = mapping->kind;
+	look.executable = !!mapping->executable;
+	look.id = mapping->kind == WIRE_FRAME_FILE ? mapping->owner : 0;
+	return 0;
+}

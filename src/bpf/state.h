@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * What the kernel side keeps: the maps, the settings made before loading, and the scratch space of each CPU. All
+ * programs of the object share it.
+ */
+#ifndef WICK_BPF_STATE_H
+#define WICK_BPF_STATE_H
+
+#include "bpf/kernel.h"
+#include "bpf/wire.h"
+#include "bpf/read.h"
+
+#define MAPPING_CACHE 4 /* mappings remembered within one stack; a power of two */
+
+/* Set before loading, so what is not asked for is dead code to the verifier. */
+const volatile struct wire_settings settings;
+
+/* Set while running. */
+struct wire_session session;
+
+/* A mapping with code, as the frames in it need it. */
+struct mapping {
+	__u64 start;
+	__u64 end;
+	__u64 owner;  /* of frames in it */
+	__u64 offset; /* what to add to an address to have the frame's */
+	__u32 kind;
+	__u32 executable;
+};
+
+/*
+ * One per CPU and user, too large for the BPF stack. The verifier takes a function of one scalar that keeps its state
+ * here, verifies it once and lets it be called in a plain loop, on every supported kernel.
+ */
+struct scratch {
+	__u32 busy;
+	__u32 cut; /* WIRE_cut_…, or 0 when the stack reached its root */
+	__u64 mm;
+	__u64 process;
+	struct step_regs regs;
+	__u64 address; /* to find */
+	__u32 frames;
+	__u32 frames_fp;
+	__u32 next_mapping;
+	__u32 pid;
+	__u64 node[32]; /* of the tree of mappings */
+	struct mapping mappings[MAPPING_CACHE];
+	__u64 hash;
+	struct wire_user_stack user;
+	struct wire_frame user_frames[WIRE_USER_FRAMES + 1];
+	struct wire_kernel_stack kernel;
+	__u64 kernel_frames[WIRE_KERNEL_FRAMES + 1];
+	struct wire_file file;
+	char file_slack[256]; /* the last name of a path may begin at the end of it */
+};
+
+enum scratch_user {
+	SCRATCH_SAMPLE = 0,
+	SCRATCH_LOOK = 1, /* questions that wick asks about itself */
+	SCRATCH_USERS,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCH_USERS);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+/* Counts of one generation. Preallocated: nothing is allocated in an interrupt. */
+struct counts {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct wire_key);
+	__type(value, __u64);
+};
+
+struct counts counts_0 SEC(".maps");
+struct counts counts_1 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, WIRE_GENERATIONS);
+	__type(key, __u32);
+	__array(values, struct counts);
+} counts SEC(".maps") = {
+	.values = { &counts_0, &counts_1 },
+};
+
+/* Ids of stacks that user space has. Only user space takes any out. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u64);
+	__type(value, __u32);
+} known SEC(".maps");
+
+/* Ids of files that user space was told of. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u64);
+	__type(value, __u32);
+} files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} events SEC(".maps");
+
+/* Of (generation, CPU): index generation * cpus + cpu. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WIRE_GENERATIONS);
+	__type(key, __u32);
+	__type(value, struct wire_counters);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wire_cpu);
+} cpus SEC(".maps");
+
+/* Processes asked for: pid to start time, 0 for any. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} pids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} tids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, char[WIRE_COMM_LEN]);
+	__type(value, __u32);
+} comms SEC(".maps");
+
+static __always_inline struct wire_counters *counters_of(__u32 generation)
+{
+	__u32 index = generation * settings.cpus + bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&counters, &index);
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Who a task is: its pid where the caller stands, its start, its cgroup, and whether it has a user stack. */
+#ifndef WICK_BPF_TASK_H
+#define WICK_BPF_TASK_H
+
+#include "bpf/arch.h"
+#include "bpf/state.h"
+
+#define CGROUP_DEPTH 64
+
+/* In the caller's pid name space, 0 when the task is not visible there. */
+static __always_inline __u32 task_pid_here(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = session.ns_level;
+	struct upid *at;
+	struct pid_namespace *ns;
+
+	if (!level)
+		return BPF_CORE_READ(task, pid);
+	if (!pid || BPF_CORE_READ(pid, level) < level)
+		return 0;
+	at = (void *)pid + bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
+	ns = BPF_CORE_READ(at, ns);
+	return BPF_CORE_READ(ns, ns.inum) == session.ns_inum ? BPF_CORE_READ(at, nr) : 0;
+}
+
+static __always_inline __u64 task_start(struct task_struct *leader)
+{
+	return BPF_CORE_READ(leader, start_boottime);
+}
+
+static __always_inline bool task_in_cgroup(struct task_struct *task)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup *cgroup;
+
+	if (settings.cgroup_subsys < 0) {
+		cgroup = BPF_CORE_READ(set, dfl_cgrp);
+	} else {
+		struct cgroup_subsys_state *css = NULL;
+		__u32 slot = (__u32)settings.cgroup_subsys * sizeof(void *);
+
+		bpf_probe_read_kernel(&css, sizeof(css),
+				      (void *)set + bpf_core_field_offset(struct css_set, subsys) + slot);
+		cgroup = BPF_CORE_READ(css, cgroup);
+	}
+	for (int i = 0; i < CGROUP_DEPTH && cgroup; i++) {
+		struct cgroup_subsys_state *parent;
+
+		if (BPF_CORE_READ(cgroup, kn, id) == settings.cgroup)
+			return true;
+		parent = BPF_CORE_READ(cgroup, self.parent);
+		if (!parent)
+			return false;
+		cgroup = (void *)parent - bpf_core_field_offset(struct cgroup, self);
+	}
+	return false;
+}
+
+/* Work done on another stack while the idle task is current: a softirq. */
+static __always_inline bool task_is_idle(struct task_struct *task, const struct arch_context *ctx)
+{
+	__u64 stack;
+
+	if ((__u32)bpf_get_current_pid_tgid())
+		return false;
+	stack = (__u64)BPF_CORE_READ(task, stack);
+	return arch_sp(ctx) - stack < ARCH_THREAD_SIZE;
+}
+
+/* Where the user registers were saved on entry to the kernel. */
+static __always_inline const void *task_saved_regs(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id___wick, BPF_FUNC_task_pt_regs___wick))
+		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return BPF_CORE_READ(task, stack) + ARCH_THREAD_SIZE - sizeof(struct arch_regs);
+}
+
+/*
+ * The user registers of the current task, if it has a user stack: not a kernel thread or worker, not a task without
+ * memory, and not one inside execve, whose registers are of the old program and whose memory is the new one's.
+ */
+static __always_inline bool task_user_regs(struct task_struct *task, const struct arch_context *ctx,
+					   struct step_regs *ret, __u64 *ret_mode)
+{
+	__u64 call = 0;
+
+	if (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER))
+		return false;
+	if (!arch_in_kernel(ctx)) {
+		arch_tick_regs(ctx, ret, ret_mode);
+		return true;
+	}
+	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+		return false;
+	return !arch_saved_regs(task_saved_regs(task), ret, ret_mode, &call) && !arch_in_exec(call);
+}
+
+#endif

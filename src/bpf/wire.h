@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * What crosses between the kernel and user space, and nothing else: the only header both sides include.
+ * Fixed-size integers, no padding holes; sizes are asserted below.
+ *
+ * A stack crosses once, as a record in the ring, under a 64-bit id that is a keyed hash of its frames. After that only
+ * its id does, in count keys and events.
+ */
+#ifndef WICK_BPF_WIRE_H
+#define WICK_BPF_WIRE_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define WIRE_COMM_LEN 16
+#define WIRE_USER_FRAMES 1024 /* user frames in a stack, without the note at its root */
+#define WIRE_KERNEL_FRAMES 127
+#define WIRE_PATH_LEN 4096
+#define WIRE_GENERATIONS 2
+
+enum wire_counter {
+#define COUNTER(group, name, text) WIRE_##group##_##name,
+#include "counters.def"
+#undef COUNTER
+	WIRE_COUNTERS
+};
+
+/* The address of a frame is the one to look up: the instruction running, or inside the call that was made. */
+enum wire_frame_kind {
+	WIRE_FRAME_FILE = 0, /* owner: file id; address: offset in the file */
+	WIRE_FRAME_ANON = 1, /* owner: process id; address in code without a file, such as a JIT's */
+	WIRE_FRAME_VDSO = 2, /* owner: process id; address: offset in the vDSO */
+	WIRE_FRAME_CUT = 3,  /* owner: 0; address: enum wire_counter of group cut. Root-most, if there is one */
+	WIRE_FRAME_KINDS
+};
+
+struct wire_frame {
+	__u64 owner;
+	__u64 where; /* kind in the top byte, address below it */
+};
+
+#define WIRE_WHERE(kind, address) ((__u64)(kind) << 56 | (0x00ffffffffffffffULL & (address)))
+#define WIRE_KIND(where) ((__u32)((where) >> 56))
+#define WIRE_ADDRESS(where) (0x00ffffffffffffffULL & (where))
+
+/* Where a count came from; more to come beside the clock. */
+enum wire_source {
+	WIRE_SOURCE_CPU = 0,
+};
+
+/* What is counted. What was not asked for is zero, so that keys stay few. */
+struct wire_key {
+	__u64 user;   /* id of the user stack, 0 for none */
+	__u64 kernel; /* id of the kernel stack, 0 for none */
+	__u64 start;  /* of the process, ns since boot: with pid its identity, since pids are used again */
+	__u64 cgroup; /* id in the v2 hierarchy */
+	__u32 pid;    /* in the name space of the caller; 0: not visible there */
+	__u32 tid;
+	__u32 source;
+	__u32 reserved;
+	char comm[WIRE_COMM_LEN];
+};
+
+/* Records in the ring. Each begins with its type. */
+enum wire_type {
+	WIRE_USER_STACK = 1,
+	WIRE_KERNEL_STACK,
+	WIRE_FILE,
+	WIRE_EXEC,
+	WIRE_FORK,
+	WIRE_EXIT,
+};
+
+struct wire_user_stack { /* followed by count frames, leaf first */
+	__u32 type;
+	__u32 count;
+	__u64 id;
+};
+
+struct wire_kernel_stack { /* followed by count addresses, leaf first */
+	__u32 type;
+	__u32 count;
+	__u64 id;
+};
+
+/* What the kernel knows a file by. Not ctime: unlinking changes it. */
+struct wire_file_key {
+	__u64 device;
+	__u64 inode;
+	__u64 generation;
+	__u64 mtime_sec;
+	__u64 mtime_nsec;
+	__u64 size;
+};
+
+/* A file met for the first time, with one place where it is mapped. */
+struct wire_file {
+	__u32 type;
+	__u32 pid; /* in the name space of the caller; 0: not visible there */
+	__u64 id;  /* keyed hash of key: what frames carry */
+	struct wire_file_key key;
+	__u64 vm_start;
+	__u64 vm_end;
+	__u64 vm_offset; /* in the file, bytes */
+	__u32 path_len;
+	__u32 reserved;
+	char path[WIRE_PATH_LEN]; /* names, leaf first, each ended by NUL; sent up to path_len */
+};
+
+/* One sample in time, in a ring of its own. Its key is wire_hash_key of the struct wire_key that was counted. */
+struct wire_event {
+	__u64 when; /* cpu in the top 16 bits, microseconds since boot (monotonic) below */
+	__u64 key;
+};
+
+#define WIRE_EVENT_CPU(when) ((__u32)((when) >> 48))
+#define WIRE_EVENT_US(when) (0x0000ffffffffffffULL & (when))
+
+/* A process began, changed its program, or ended. */
+struct wire_notice {
+	__u32 type; /* WIRE_EXEC, WIRE_FORK, WIRE_EXIT */
+	__u32 pid;
+	__u32 parent; /* WIRE_FORK only */
+	__u32 path_len;
+	__u64 start;
+	__u64 parent_start; /* WIRE_FORK only */
+	__u64 cgroup;
+	char comm[WIRE_COMM_LEN];
+	char path[WIRE_PATH_LEN]; /* WIRE_EXEC only: of the program, as in struct wire_file */
+};
+
+/* Counters of one CPU in one generation. Mapped by user space, which clears those of the generation it has drained. */
+struct wire_counters {
+	__u64 value[WIRE_COUNTERS];
+} __attribute__((aligned(64)));
+
+/* What user space tells a CPU, and what the CPU remembers between ticks. Mapped. */
+struct wire_cpu {
+	__u64 period_ns; /* between ticks now; 0: not known, nothing is estimated */
+	__u32 phase;     /* changes when period_ns does */
+	__u32 seen_phase;
+	__u64 last_ns;
+	__u64 first_ns; /* of the first tick */
+} __attribute__((aligned(64)));
+
+/* What to do, fixed when the program is loaded. */
+struct wire_settings {
+	__u64 seed;   /* of all hashes */
+	__u64 cgroup; /* id of the one asked for, or 0 */
+	__s32 cgroup_subsys; /* index of its v1 controller; -1: the v2 hierarchy */
+	__u32 cpus;          /* possible ones */
+	__u32 wakeup_bytes;  /* in a ring, before user space is woken */
+	__u8 by_pid, by_tid, by_comm;
+	__u8 keep_idle, keep_self;
+	__u8 user, kernel; /* which stacks */
+	__u8 threads;      /* tell threads apart */
+	__u8 want_events;
+	__u8 children; /* follow the descendants of pids */
+	__u8 no_tree;  /* the tree of mappings cannot be read: frames are addresses, user space finds their mappings */
+	__u8 reserved[1];
+};
+
+/* What changes while it runs. Mapped. */
+struct wire_session {
+	__u32 generation;
+	__u32 self_tgid; /* wick's own, as the kernel counts pids */
+	__u32 ns_level;  /* of the caller's pid name space */
+	__u32 ns_inum;   /* and which one of that level it is */
+	__u32 command;   /* pid of the command to start with its exec; 0: none, or started */
+	__u32 reserved;
+};
+
+/* The answer to a question that wick asks the kernel side about itself. */
+struct wire_look {
+	__u64 address; /* the question: what is mapped there */
+	__u64 start;   /* the answer; 0: nothing */
+	__u64 end;
+	__u64 offset; /* in the file, of the address */
+	__u64 id;     /* of the file, as frames carry it; 0: none */
+	__u32 kind;
+	__u32 executable;
+};
+
+/* Both sides hash with this: a mix of 64-bit words under a random key for each run. */
+static inline __attribute__((always_inline)) __u64 wire_mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	hash ^= hash >> 29;
+	hash *= 0xbf58476d1ce4e5b9ULL;
+	return hash ^ hash >> 32;
+}
+
+static inline __attribute__((always_inline)) __u64 wire_hash_key(__u64 seed, const struct wire_key *key)
+{
+	for (unsigned int i = 0; i < sizeof(*key); i += 8) {
+		__u64 word;
+
+		__builtin_memcpy(&word, (const char *)key + i, sizeof(word));
+		seed = wire_mix(seed, word);
+	}
+	return seed;
+}
+
+/* A process in one word: its pid, and its start in units of about a microsecond, which tells users of one pid apart. */
+static inline __attribute__((always_inline)) __u64 wire_process_id(__u32 pid, __u64 start)
+{
+	return (__u64)pid << 32 | (__u32)(start >> 10);
+}
+
+#define WIRE_PROCESS_PID(id) ((__u32)((id) >> 32))
+
+_Static_assert(sizeof(struct wire_frame) == 16, "");
+_Static_assert(sizeof(struct wire_key) == 64, "");
+_Static_assert(sizeof(struct wire_user_stack) == 16, "");
+_Static_assert(sizeof(struct wire_kernel_stack) == 16, "");
+_Static_assert(sizeof(struct wire_file_key) == 48, "");
+_Static_assert(sizeof(struct wire_file) == 96 + WIRE_PATH_LEN, "");
+_Static_assert(sizeof(struct wire_event) == 16, "");
+_Static_assert(sizeof(struct wire_settings) == 40, "");
+_Static_assert(sizeof(struct wire_session) == 24, "");
+_Static_assert(sizeof(struct wire_look) == 48, "");
+_Static_assert(sizeof(struct wire_notice) == 56 + WIRE_PATH_LEN, "");
+
+#endif

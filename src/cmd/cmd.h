@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands. Each is one file with its options, its usage and its run; main.c holds the table. */
+#ifndef WICK_CMD_CMD_H
+#define WICK_CMD_CMD_H
+
+#include <stdint.h>
+
+struct opt;
+
+enum exit_status {
+	EXIT_DONE = 0,
+	EXIT_MACHINE = 1, /* the machine said no */
+	EXIT_USAGE = 2,   /* bad usage or option value */
+};
+
+struct command {
+	const char *name;
+	const char *summary;
+	const char *usage;    /* what follows "wick NAME" */
+	const char *examples; /* each on a line of its own, as typed */
+	const struct opt *options;
+	int (*run)(const struct command *command, int argc, char **argv);
+};
+
+extern const struct command command_record;
+extern const struct command command_convert;
+
+/* Prints the command's help; returns EXIT_DONE. */
+int command_help(const struct command *command);
+
+/* Prints what fail() keeps, as `wick: …`, and returns the status. */
+int command_failed(int status);
+
+/* The status for what opt_parse returned: help was asked for, or the usage is wrong. */
+int command_usage(const struct command *command, int err);
+
+#endif

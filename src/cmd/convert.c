@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wick convert: a saved profile in, another format out. Needs no root and no kernel. */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/file.h"
+#include "base/opt.h"
+#include "cmd/cmd.h"
+#include "cmd/outputs.h"
+#include "in/in.h"
+#include "profile/profile.h"
+
+#define INPUT_BYTES ((size_t)2 << 30)
+
+struct convert_options {
+	struct opt_list outputs;
+	const char *format;
+	const char *stats;
+};
+
+static const struct opt options[] = {
+	{ 'o', "output", "FILE", opt_list, offsetof(struct convert_options, outputs),
+	  "where to write; its suffix chooses the format; - is standard output", "file" },
+	{ 'f', "format", "FORMAT", opt_text, offsetof(struct convert_options, format), "wick, folded or report",
+	  "wick folded report" },
+	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON", "file" },
+	{ 0 },
+};
+
+static int convert(const struct convert_options *asked, const char *path)
+{
+	autobuf struct buf bytes = { 0 };
+	struct outputs *outputs = NULL;
+	struct profile *profile = NULL;
+	int err = outputs_open(&outputs, &asked->outputs, asked->format, asked->stats);
+	int status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
+
+	if (!err) {
+		err = !strcmp(path, "-") ? file_read_fd(0, INPUT_BYTES, &bytes) : file_read(path, INPUT_BYTES, &bytes);
+		if (err)
+			fail(err, "reading '%s'", path);
+	}
+	err = err ? err : in_wick(&profile, bytes.data, bytes.len);
+	err = err ? err : outputs_write(outputs, profile);
+	outputs_free(outputs);
+	profile_free(profile);
+	return err && err != -EPIPE ? command_failed(status) : EXIT_DONE;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct convert_options asked = { 0 };
+	struct opt_list operands = { 0 };
+	int status = opt_parse(options, argc, argv, &asked, &operands);
+
+	if (status < 0) {
+		status = command_usage(command, status);
+	} else if (operands.len != 1 || status != argc) {
+		fail_plain(-EINVAL, "convert: one profile to read, and it was given %zu", operands.len);
+		status = command_usage(command, -EINVAL);
+	} else {
+		status = convert(&asked, operands.items[0]);
+	}
+	opt_list_free(&operands);
+	opt_list_free(&asked.outputs);
+	return status;
+}
+
+const struct command command_convert = {
+	.name = "convert",
+	.summary = "Turns a saved profile into another format",
+	.usage = "[OPTION]... FILE",
+	.examples = "  wick convert cpu.wick -o cpu.folded\n"
+		    "  wick convert cpu.wick                      the report, on standard output\n",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens every output before sampling starts, so that a place that cannot be written is known at once, and writes them
+ * at the end. The suffix of a path chooses its format; without any path the report goes to standard output.
+ */
+#include "cmd/outputs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/file.h"
+#include "base/opt.h"
+#include "out/out.h"
+#include "out/stats.h"
+
+struct one {
+	struct output *output;
+	out_writer *write;
+	bool is_stdout;
+};
+
+struct outputs {
+	struct one *list;
+	size_t len;
+};
+
+static void list_formats(int err)
+{
+	autobuf struct buf names = { 0 };
+
+	for (const struct out_format *format = out_formats; format->name; format++)
+		buf_addf(&names, "%s%s (%s)", names.len ? ", " : "", format->name, format->suffix);
+	fail_hint(err, "there are %s", buf_error(&names) ? "" : names.data);
+}
+
+static int choose(const char *path, const char *name, const struct out_format **ret)
+{
+	if (name) {
+		*ret = out_by_name(name);
+		if (*ret)
+			return 0;
+		fail_plain(-EINVAL, "format '%s': no such format", name);
+	} else if (!strcmp(path, "-")) {
+		*ret = out_by_name("report");
+		return 0;
+	} else {
+		*ret = out_by_path(path);
+		if (*ret)
+			return 0;
+		fail_plain(-EINVAL, "output '%s': its suffix names no format", path);
+	}
+	list_formats(-EINVAL);
+	return -EINVAL;
+}
+
+static int add(struct outputs *outputs, const char *path, out_writer *write)
+{
+	struct one *one = &outputs->list[outputs->len];
+	int err = output_open(&one->output, path);
+
+	if (err)
+		return err;
+	one->write = write;
+	one->is_stdout = !strcmp(path, "-");
+	outputs->len++;
+	return 0;
+}
+
+int outputs_open(struct outputs **ret, const struct opt_list *paths, const char *format, const char *stats)
+{
+	struct outputs *outputs = calloc(1, sizeof(*outputs));
+	int err = 0;
+
+	if (!outputs)
+		return -ENOMEM;
+	*ret = outputs;
+	outputs->list = calloc(paths->len + 2, sizeof(*outputs->list));
+	if (!outputs->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < paths->len && !err; i++) { /* first what is wrong with the words */
+		const struct out_format *chosen;
+
+		err = choose(paths->items[i], format, &chosen);
+	}
+	for (size_t i = 0; i < (paths->len ? paths->len : 1) && !err; i++) {
+		const char *path = paths->len ? paths->items[i] : "-";
+		const struct out_format *chosen;
+
+		err = choose(path, format, &chosen);
+		err = err ? err : add(outputs, path, chosen->write);
+	}
+	return err || !stats ? err : add(outputs, stats, stats_write);
+}
+
+void outputs_free(struct outputs *outputs)
+{
+	if (!outputs)
+		return;
+	for (size_t i = 0; i < outputs->len; i++)
+		output_free(outputs->list[i].output);
+	free(outputs->list);
+	free(outputs);
+}
+
+int outputs_write(struct outputs *outputs, const struct profile *profile)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < outputs->len; i++) {
+		struct one *one = &outputs->list[i];
+		autobuf struct buf bytes = { 0 };
+		int err = one->write(profile, &bytes);
+
+		err = err ? err : buf_error(&bytes);
+		err = err ? err : output_write(one->output, bytes.data, bytes.len);
+		err = err ? err : output_commit(one->output);
+		first = first ? first : err; /* one that fails does not cost the others */
+	}
+	return first;
+}
+
+void outputs_abandon(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->len; i++)
+		output_abandon(outputs->list[i].output);
+}
+
+bool outputs_use_stdout(const struct outputs *outputs)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < outputs->len; i++)
+		any |= outputs->list[i].is_stdout;
+	return any;
+}

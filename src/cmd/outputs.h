@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The outputs a command was asked for: opened before the work, written after it, all or none of each. */
+#ifndef WICK_CMD_OUTPUTS_H
+#define WICK_CMD_OUTPUTS_H
+
+#include <stdbool.h>
+
+struct opt_list;
+struct outputs;
+struct profile;
+
+/* Paths by suffix, "-" by format name. -EINVAL for a format that does not exist, -errno if a place is not writable. */
+int outputs_open(struct outputs **ret, const struct opt_list *paths, const char *format, const char *stats);
+void outputs_free(struct outputs *outputs);
+
+int outputs_write(struct outputs *outputs, const struct profile *profile);
+
+/* Takes away what is half-written. Safe in a signal handler. */
+void outputs_abandon(const struct outputs *outputs);
+
+/* Whether standard output is one of them. */
+bool outputs_use_stdout(const struct outputs *outputs);
+
+#endif

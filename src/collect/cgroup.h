@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a cgroup's path to what the kernel side compares tasks with. */
+#ifndef WICK_COLLECT_CGROUP_H
+#define WICK_COLLECT_CGROUP_H
+
+struct wire_settings;
+
+/* Fills in the cgroup fields. `path` is a directory, or a path in the v2 tree as /proc/PID/cgroup shows it. */
+int cgroup_settings(const char *path, struct wire_settings *ret);
+
+#endif

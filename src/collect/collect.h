@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collecting a profile from the running kernel, as a life story: open (everything that can fail early does), start,
+ * poll until enough, stop. What was seen is then in the profile.
+ */
+#ifndef WICK_COLLECT_COLLECT_H
+#define WICK_COLLECT_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+
+#define COLLECT_HZ 99
+#define COLLECT_MAX_STACKS 32768
+#define COLLECT_RING_BYTES (1 << 20)
+#define COLLECT_DRAIN_MS 5000
+
+struct collect_options {
+	const uint32_t *pids, *tids;
+	size_t pids_len, tids_len;
+	const char *const *comms;
+	size_t comms_len;
+	const char *cgroup; /* path, absolute or in the v2 tree */
+	const uint32_t *cpus;
+	size_t cpus_len; /* 0: all */
+	uint64_t hz;     /* or, if 0: */
+	uint64_t period; /* ns, or cycles */
+	bool cycles;     /* hardware cycles instead of the clock */
+	bool command;    /* a command will be started: collect_command */
+	bool children, idle, self, user, kernel, threads, events;
+	bool fixed_phase; /* for comparison: let the ticks march in step */
+	bool no_tree;     /* for tests: as if the tree of mappings could not be read */
+	bool measure;     /* how long the program runs */
+	bool debug;       /* let the loader speak */
+	uint64_t max_stacks, ring_bytes, drain_ms;
+	uint64_t begun_ns; /* when wick began, monotonic */
+};
+
+struct collect;
+
+int collect_open(struct collect **ret, const struct collect_options *options, struct profile *profile);
+void collect_free(struct collect *collect);
+
+/* A process that waits to exec: the profile starts with that. Before collect_start. */
+void collect_command(struct collect *collect, uint32_t pid);
+
+int collect_start(struct collect *collect);
+
+/* Waits, at most so long, and does what is due. -EINTR after a signal. */
+int collect_poll(struct collect *collect, int timeout_ms);
+
+/* Whether all processes asked for have ended. */
+bool collect_targets_gone(const struct collect *collect);
+
+struct collect_progress {
+	uint64_t taken, lost;
+};
+void collect_progress(const struct collect *collect, struct collect_progress *ret);
+
+/* What wick should say once it has started, or NULL: something works less well than it should. */
+const char *collect_warning(const struct collect *collect);
+
+int collect_stop(struct collect *collect);
+
+#endif

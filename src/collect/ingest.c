@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wire records become the profile. Ids of the kernel side (64-bit hashes) are turned into numbers of the profile at
+ * once and kept in maps: stack, file, process and key. A user stack is a node; a kernel stack is kept as a list of
+ * frames that is hung onto whichever user stack it was counted with.
+ *
+ * Invariant: a sample is in the profile exactly once for each count given in, whatever else is missing; what a count
+ * refers to and was never sent shows as a frame that says so.
+ */
+#include "collect/ingest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "bpf/wire.h"
+#include "profile/profile.h"
+
+struct ingest {
+	struct ingest_options options;
+	struct map user_stacks;   /* id → node */
+	struct map kernel_stacks; /* id → index into kernel_frames: a count, then frames, root first */
+	struct map files;         /* id → file */
+	struct map processes;     /* process id → process, for those sampled */
+	struct map programs;      /* process id → string of the program, for all that were noticed */
+	struct map samples;       /* hash of key → sample */
+	uint32_t *kernel_frames;
+	size_t kernel_len, kernel_cap;
+	struct buf waiting; /* struct wire_event whose key has not been drained */
+	struct buf ended;   /* process ids that ended since the last forgetting */
+	struct buf ended_before;
+};
+
+static const char *const counter_names[WIRE_COUNTERS] = {
+#define COUNTER(group, name, text) [WIRE_##group##_##name] = #name,
+#include "bpf/counters.def"
+#undef COUNTER
+};
+
+static const char *const counter_groups[WIRE_COUNTERS] = {
+#define COUNTER(group, name, text) [WIRE_##group##_##name] = #group,
+#include "bpf/counters.def"
+#undef COUNTER
+};
+
+int ingest_new(struct ingest **ret, const struct ingest_options *options)
+{
+	struct ingest *ingest = calloc(1, sizeof(*ingest));
+
+	if (!ingest)
+		return -ENOMEM;
+	ingest->options = *options;
+	*ret = ingest;
+	return 0;
+}
+
+void ingest_free(struct ingest *ingest)
+{
+	if (!ingest)
+		return;
+	map_free(&ingest->user_stacks);
+	map_free(&ingest->kernel_stacks);
+	map_free(&ingest->files);
+	map_free(&ingest->processes);
+	map_free(&ingest->programs);
+	map_free(&ingest->samples);
+	buf_free(&ingest->waiting);
+	buf_free(&ingest->ended);
+	buf_free(&ingest->ended_before);
+	free(ingest->kernel_frames);
+	free(ingest);
+}
+
+/* A name where there is no frame: why a stack is incomplete. */
+static uint32_t cut_frame(struct ingest *ingest, const char *reason)
+{
+	struct profile *profile = ingest->options.profile;
+
+	return profile_add_frame(profile, &(struct profile_frame){
+						  .kind = FRAME_CUT,
+						  .name = profile_string(profile, reason),
+					  });
+}
+
+static int remember(struct map *map, uint64_t key, uint32_t number)
+{
+	uint64_t *slot;
+
+	if (number == PROFILE_FULL)
+		return -ENOMEM;
+	slot = map_put(map, key);
+	if (!slot)
+		return -ENOMEM;
+	*slot = number;
+	return 0;
+}
+
+/* The file of an id. One that was never announced, its notice having found no room, is a file without a path. */
+static uint32_t file_of(struct ingest *ingest, uint64_t id)
+{
+	uint64_t *known = map_get(&ingest->files, id);
+	uint32_t file;
+
+	if (known)
+		return *known;
+	file = profile_add_file(ingest->options.profile, &(struct profile_file){ .inode = id, .device = UINT64_MAX });
+	return remember(&ingest->files, id, file) ? PROFILE_FULL : file;
+}
+
+/* The process of an id. Its start is filled in when it is counted: a stack comes before its count. */
+static uint32_t process_of_id(struct ingest *ingest, uint64_t id)
+{
+	uint64_t *known = map_get(&ingest->processes, id);
+	uint32_t number;
+
+	if (known)
+		return *known;
+	number = profile_add_process(ingest->options.profile, WIRE_PROCESS_PID(id), id);
+	return remember(&ingest->processes, id, number) ? PROFILE_FULL : number;
+}
+
+static int user_frame(struct ingest *ingest, const struct wire_frame *frame, uint32_t *ret)
+{
+	struct profile_frame add = { .address = WIRE_ADDRESS(frame->where) };
+
+	switch (WIRE_KIND(frame->where)) {
+	case WIRE_FRAME_FILE:
+		add.kind = FRAME_USER;
+		add.file = file_of(ingest, frame->owner);
+		if (add.file == PROFILE_FULL)
+			return -ENOMEM;
+		break;
+	case WIRE_FRAME_ANON:
+		add.kind = FRAME_JIT;
+		add.process = process_of_id(ingest, frame->owner);
+		if (add.process == PROFILE_FULL)
+			return -ENOMEM;
+		if (ingest->options.find_mapping)
+			ingest->options.find_mapping(ingest->options.arg, WIRE_PROCESS_PID(frame->owner), &add);
+		break;
+	case WIRE_FRAME_VDSO:
+		add.kind = FRAME_VDSO;
+		break;
+	case WIRE_FRAME_CUT:
+		if (add.address >= WIRE_COUNTERS || strcmp(counter_groups[add.address], "cut"))
+			return -EBADMSG;
+		*ret = cut_frame(ingest, counter_names[add.address]);
+		return *ret == PROFILE_FULL ? -ENOMEM : 0;
+	default:
+		return -EBADMSG;
+	}
+	*ret = profile_add_frame(ingest->options.profile, &add);
+	return *ret == PROFILE_FULL ? -ENOMEM : 0;
+}
+
+static int ingest_user_stack(struct ingest *ingest, const void *data, size_t len)
+{
+	struct wire_user_stack head;
+	uint32_t node = PROFILE_NONE;
+
+	if (len < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, data, sizeof(head));
+	if (head.count > WIRE_USER_FRAMES + 1 || len < sizeof(head) + head.count * sizeof(struct wire_frame))
+		return -EBADMSG;
+	for (uint32_t i = head.count; i-- > 0;) { /* root first */
+		struct wire_frame frame;
+		uint32_t number;
+		int err;
+
+		memcpy(&frame, (const char *)data + sizeof(head) + i * sizeof(frame), sizeof(frame));
+		err = user_frame(ingest, &frame, &number);
+		if (err)
+			return err;
+		node = profile_add_node(ingest->options.profile, node, number);
+		if (node == PROFILE_FULL)
+			return -ENOMEM;
+	}
+	return remember(&ingest->user_stacks, head.id, node);
+}
+
+static int kernel_reserve(struct ingest *ingest, size_t more)
+{
+	size_t cap = ingest->kernel_cap ? ingest->kernel_cap : 1024;
+	uint32_t *grown;
+
+	while (cap < ingest->kernel_len + more)
+		cap *= 2;
+	if (cap == ingest->kernel_cap)
+		return 0;
+	grown = reallocarray(ingest->kernel_frames, cap, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	ingest->kernel_frames = grown;
+	ingest->kernel_cap = cap;
+	return 0;
+}
+
+static int ingest_kernel_stack(struct ingest *ingest, const void *data, size_t len)
+{
+	struct wire_kernel_stack head;
+	size_t at = ingest->kernel_len;
+
+	if (len < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, data, sizeof(head));
+	if (head.count > WIRE_KERNEL_FRAMES || len < sizeof(head) + head.count * sizeof(uint64_t))
+		return -EBADMSG;
+	if (map_get(&ingest->kernel_stacks, head.id))
+		return 0;
+	if (at > UINT32_MAX - WIRE_KERNEL_FRAMES - 1 || kernel_reserve(ingest, head.count + 1))
+		return -ENOMEM;
+	ingest->kernel_frames[at] = head.count;
+	for (uint32_t i = 0; i < head.count; i++) {
+		struct profile_frame frame = { .kind = FRAME_KERNEL };
+		uint32_t number;
+
+		memcpy(&frame.address, (const char *)data + sizeof(head) + (head.count - 1 - i) * sizeof(uint64_t),
+		       sizeof(uint64_t));
+		number = profile_add_frame(ingest->options.profile, &frame);
+		if (number == PROFILE_FULL)
+			return -ENOMEM;
+		ingest->kernel_frames[at + 1 + i] = number;
+	}
+	ingest->kernel_len = at + 1 + head.count;
+	return remember(&ingest->kernel_stacks, head.id, at);
+}
+
+/* Names from the leaf up, each ended by NUL, become /a/b/leaf. */
+static uint32_t path_string(struct profile *profile, const char *names, size_t len)
+{
+	char path[WIRE_PATH_LEN + 2];
+	size_t at = sizeof(path);
+
+	while (len) {
+		size_t name = strnlen(names, len);
+
+		if (at < name + 1)
+			break;
+		at -= name;
+		memcpy(path + at, names, name);
+		if (name != 1 || *names != '/')
+			path[--at] = '/';
+		len -= name < len ? name + 1 : name;
+		names += name + 1;
+	}
+	return profile_bytes(profile, path + at, sizeof(path) - at);
+}
+
+static int ingest_file(struct ingest *ingest, const void *data, size_t len)
+{
+	const size_t fixed = offsetof(struct wire_file, path);
+	struct profile *profile = ingest->options.profile;
+	struct wire_file found;
+	struct profile_file *file;
+	uint32_t number, path;
+
+	if (len < fixed)
+		return -EBADMSG;
+	memcpy(&found, data, fixed);
+	if (found.path_len > WIRE_PATH_LEN || len < fixed + found.path_len)
+		return -EBADMSG;
+	number = file_of(ingest, found.id);
+	path = path_string(profile, (const char *)data + fixed, found.path_len);
+	if (number == PROFILE_FULL || path == PROFILE_FULL)
+		return -ENOMEM;
+	file = profile_file(profile, number);
+	if (file->path) /* announced twice: two CPUs met it at once */
+		return 0;
+	file->device = found.key.device;
+	file->inode = found.key.inode;
+	file->size = found.key.size;
+	file->generation = found.key.generation;
+	file->mtime_ns = found.key.mtime_sec * NS_PER_SEC + found.key.mtime_nsec;
+	file->path = path;
+	if (ingest->options.file_found)
+		ingest->options.file_found(ingest->options.arg, number, &found);
+	return 0;
+}
+
+int ingest_record(struct ingest *ingest, const void *data, size_t len)
+{
+	uint32_t type;
+
+	if (len < sizeof(type))
+		return -EBADMSG;
+	memcpy(&type, data, sizeof(type));
+	switch (type) {
+	case WIRE_USER_STACK:
+		return ingest_user_stack(ingest, data, len);
+	case WIRE_KERNEL_STACK:
+		return ingest_kernel_stack(ingest, data, len);
+	case WIRE_FILE:
+		return ingest_file(ingest, data, len);
+	default:
+		return -EBADMSG;
+	}
+}
+
+static int notice_program(struct ingest *ingest, uint64_t id, uint32_t program)
+{
+	uint64_t *process = map_get(&ingest->processes, id);
+	int err = remember(&ingest->programs, id, program);
+
+	if (!err && process)
+		profile_process(ingest->options.profile, *process)->exe = program;
+	return err;
+}
+
+int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct ingest_ended *ret_ended)
+{
+	const size_t fixed = offsetof(struct wire_notice, path);
+	struct wire_notice notice;
+	uint64_t id, *program;
+
+	*ret_ended = (struct ingest_ended){ 0 };
+	if (len < fixed)
+		return -EBADMSG;
+	memcpy(&notice, data, fixed);
+	if (notice.path_len > WIRE_PATH_LEN || len < fixed + notice.path_len)
+		return -EBADMSG;
+	id = wire_process_id(notice.pid, notice.start);
+	switch (notice.type) {
+	case WIRE_EXEC:
+		return notice_program(ingest, id,
+				      path_string(ingest->options.profile, (const char *)data + fixed, notice.path_len));
+	case WIRE_FORK:
+		program = map_get(&ingest->programs, wire_process_id(notice.parent, notice.parent_start));
+		return program ? notice_program(ingest, id, *program) : 0;
+	case WIRE_EXIT:
+		ret_ended->pid = notice.pid;
+		ret_ended->start = notice.start;
+		buf_u64(&ingest->ended, id);
+		return buf_error(&ingest->ended);
+	default:
+		return -EBADMSG;
+	}
+}
+
+void ingest_forget_ended(struct ingest *ingest)
+{
+	struct buf swap = ingest->ended_before;
+	struct cursor cursor = cursor_of(swap.data, swap.len);
+
+	while (cursor_left(&cursor) >= sizeof(uint64_t)) {
+		uint64_t id = cursor_u64(&cursor);
+
+		if (!map_get(&ingest->processes, id))
+			map_remove(&ingest->programs, id);
+	}
+	buf_clear(&swap);
+	ingest->ended_before = ingest->ended;
+	ingest->ended = swap;
+}
+
+static uint32_t process_of(struct ingest *ingest, const struct wire_key *key)
+{
+	struct profile *profile = ingest->options.profile;
+	uint64_t id = wire_process_id(key->pid, key->start), *program;
+	uint32_t number = process_of_id(ingest, id);
+	struct profile_process *process;
+
+	if (number == PROFILE_FULL)
+		return PROFILE_FULL;
+	process = profile_process(profile, number);
+	if (process->start != id)
+		return number;
+	process->start = key->start;
+	program = map_get(&ingest->programs, id);
+	if (program)
+		process->exe = *program;
+	return number;
+}
+
+/* The node of the user stack with the kernel stack on top. What was never sent shows as a frame. */
+static uint32_t stack_of(struct ingest *ingest, const struct wire_key *key)
+{
+	uint64_t *user = key->user ? map_get(&ingest->user_stacks, key->user) : NULL;
+	uint64_t *kernel = key->kernel ? map_get(&ingest->kernel_stacks, key->kernel) : NULL;
+	struct profile *profile = ingest->options.profile;
+	uint32_t node = user ? *user : PROFILE_NONE;
+
+	if ((key->user && !user) || (key->kernel && !kernel))
+		node = profile_add_node(profile, node, cut_frame(ingest, "not_sent"));
+	if (!kernel)
+		return node;
+	for (uint32_t i = 0; i < ingest->kernel_frames[*kernel] && node != PROFILE_FULL; i++)
+		node = profile_add_node(profile, node, ingest->kernel_frames[*kernel + 1 + i]);
+	return node;
+}
+
+int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t count)
+{
+	struct profile *profile = ingest->options.profile;
+	struct profile_sample sample = {
+		.value = count,
+		.stack = stack_of(ingest, key),
+		.process = process_of(ingest, key),
+		.tid = key->tid,
+		.comm = profile_bytes(profile, key->comm, strnlen(key->comm, sizeof(key->comm))),
+	};
+
+	if (sample.stack == PROFILE_FULL || sample.process == PROFILE_FULL || sample.comm == PROFILE_FULL)
+		return -ENOMEM;
+	profile_process(profile, sample.process)->comm = sample.comm;
+	return remember(&ingest->samples, wire_hash_key(ingest->options.seed, key),
+			profile_add_sample(profile, &sample));
+}
+
+int ingest_event(struct ingest *ingest, const void *data, size_t len)
+{
+	if (len < sizeof(struct wire_event))
+		return -EBADMSG;
+	buf_add(&ingest->waiting, data, sizeof(struct wire_event));
+	return buf_error(&ingest->waiting);
+}
+
+int ingest_events_settle(struct ingest *ingest)
+{
+	struct profile *profile = ingest->options.profile;
+	uint64_t start = profile_meta(profile)->start_us;
+	size_t kept = 0;
+
+	for (size_t at = 0; at + sizeof(struct wire_event) <= ingest->waiting.len; at += sizeof(struct wire_event)) {
+		struct wire_event event;
+		uint64_t *sample, time;
+
+		memcpy(&event, ingest->waiting.data + at, sizeof(event));
+		sample = map_get(&ingest->samples, event.key);
+		if (!sample) {
+			memmove(ingest->waiting.data + kept, &event, sizeof(event));
+			kept += sizeof(event);
+			continue;
+		}
+		time = WIRE_EVENT_US(event.when);
+		if (profile_add_event(profile, &(struct profile_event){
+						       .time_us = time > start ? time - start : 0,
+						       .sample = *sample,
+						       .cpu = WIRE_EVENT_CPU(event.when),
+					       }) == PROFILE_FULL)
+			return -ENOMEM;
+	}
+	ingest->waiting.len = kept;
+	return 0;
+}
+
+size_t ingest_events_waiting(const struct ingest *ingest)
+{
+	return ingest->waiting.len / sizeof(struct wire_event);
+}
+
+uint32_t ingest_next_unknown(struct ingest *ingest, uint32_t after)
+{
+	const struct profile *profile = ingest->options.profile;
+
+	for (uint32_t i = after + 1; i < profile_count(profile, PROFILE_PROCESSES); i++)
+		if (!profile_process(profile, i)->exe)
+			return i;
+	return 0;
+}
+
+size_t ingest_memory(const struct ingest *ingest)
+{
+	return map_bytes(&ingest->user_stacks) + map_bytes(&ingest->kernel_stacks) + map_bytes(&ingest->files) +
+	       map_bytes(&ingest->processes) + map_bytes(&ingest->programs) + map_bytes(&ingest->samples) +
+	       ingest->kernel_cap * sizeof(*ingest->kernel_frames) + ingest->waiting.cap;
+}

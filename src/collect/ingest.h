@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From wire records to the profile. Pure: bytes in, profile out, so it is tested and fuzzed without a kernel. Records
+ * may come in any order and may be damaged; what cannot be right is refused with -EBADMSG and changes nothing.
+ */
+#ifndef WICK_COLLECT_INGEST_H
+#define WICK_COLLECT_INGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+struct profile_frame;
+struct wire_event;
+struct wire_file;
+struct wire_key;
+
+struct ingest;
+
+/* Called when a file is met for the first time; `file` is its number in the profile, its path is there already. */
+typedef void ingest_file_found(void *arg, uint32_t file, const struct wire_file *found);
+
+/* Turns a frame that is an address in a process (FRAME_JIT) into one in a file, where it is; see settings.no_tree. */
+typedef void ingest_find_mapping(void *arg, uint32_t pid, struct profile_frame *frame);
+
+struct ingest_options {
+	struct profile *profile;
+	uint64_t seed; /* the one the kernel side hashes with */
+	ingest_file_found *file_found;     /* may be NULL */
+	ingest_find_mapping *find_mapping; /* NULL unless the kernel side cannot */
+	void *arg;
+};
+
+int ingest_new(struct ingest **ret, const struct ingest_options *options);
+void ingest_free(struct ingest *ingest);
+
+/* One record of the stack ring: a stack or a file. */
+int ingest_record(struct ingest *ingest, const void *data, size_t len);
+
+/* One record of the notice ring. For WIRE_EXIT the pid and start are handed back, so that filters can forget it. */
+struct ingest_ended {
+	uint32_t pid;
+	uint64_t start;
+};
+int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct ingest_ended *ret_ended);
+
+/* One drained count. */
+int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t count);
+
+/* One event. It waits until its key has been drained; ingest_events_settle moves those that can go. */
+int ingest_event(struct ingest *ingest, const void *data, size_t len);
+int ingest_events_settle(struct ingest *ingest);
+size_t ingest_events_waiting(const struct ingest *ingest);
+
+/* Forgets processes that ended before the last call and were never sampled. Call after each drain. */
+void ingest_forget_ended(struct ingest *ingest);
+
+/* Walks the processes that were sampled and whose program is not known yet: a number, or 0 at the end. */
+uint32_t ingest_next_unknown(struct ingest *ingest, uint32_t after);
+
+size_t ingest_memory(const struct ingest *ingest);
+
+#endif

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loads the BPF object and holds its maps. Sizes come from the options; a table that is full is the kernel side's to
+ * count. The windows of sampler_drain are the heart of the accounting: the program reads the generation once, at its
+ * start, and uses it throughout; after the swap one update of a map of maps makes the kernel wait until every program
+ * that may have read the old value has ended.
+ */
+#include "collect/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fail.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "collect/cgroup.h"
+#include "collect/collect.h"
+#include "collect/refused.h"
+#include "collect/selftest.h"
+#include "sampler.skel.h"
+
+#define COUNTS_MIN 1024
+#define COUNTS_MAX 16384
+#define CHILDREN_MAX 16384
+#define EVENTS_RING (1 << 20)
+#define DRAIN_BATCH 1024
+
+struct sampler {
+	struct sampler_bpf *skel;
+	struct wire_counters *counters; /* mapped: generation * cpus + cpu */
+	struct wire_cpu *cpus_shared;   /* mapped */
+	unsigned int cpus;
+	bool has_tree;
+	bool want_events;
+	uint64_t seed;
+	uint64_t counts_max;
+	struct ring_buffer *rings;
+	const struct sampler_sinks *sinks; /* while consuming */
+	int sink_error;
+	int stats_fd;
+	struct bpf_link *links[3];
+};
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+static int loud(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	return vfprintf(stderr, format, args);
+}
+
+static uint64_t page_round(uint64_t bytes)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), size = page;
+
+	while (size < bytes && size < 1ULL << 31)
+		size *= 2;
+	return size;
+}
+
+/* A ring's size: a power of two in pages. A hash map's: at least one. */
+static int set_sizes(struct sampler *sampler, const struct collect_options *options)
+{
+	struct sampler_bpf *skel = sampler->skel;
+	uint64_t ring = page_round(options->ring_bytes);
+	uint64_t stacks = options->max_stacks < UINT32_MAX ? options->max_stacks : UINT32_MAX;
+	bool following = options->children || options->command;
+	int err = 0;
+
+	sampler->counts_max = stacks < COUNTS_MAX ? (stacks > COUNTS_MIN ? stacks : COUNTS_MIN) : COUNTS_MAX;
+	err |= bpf_map__set_max_entries(skel->maps.known, (uint32_t)stacks);
+	err |= bpf_map__set_max_entries(skel->maps.counts_0, (uint32_t)sampler->counts_max);
+	err |= bpf_map__set_max_entries(skel->maps.counts_1, (uint32_t)sampler->counts_max);
+	err |= bpf_map__set_max_entries(skel->maps.ring, (uint32_t)ring);
+	err |= bpf_map__set_max_entries(skel->maps.counters, WIRE_GENERATIONS * sampler->cpus);
+	err |= bpf_map__set_max_entries(skel->maps.cpus, sampler->cpus);
+	err |= bpf_map__set_max_entries(skel->maps.pids, (uint32_t)options->pids_len + (following ? CHILDREN_MAX : 1));
+	err |= bpf_map__set_max_entries(skel->maps.tids, (uint32_t)options->tids_len + 1);
+	err |= bpf_map__set_max_entries(skel->maps.comms, (uint32_t)options->comms_len + 1);
+	if (options->events)
+		err |= bpf_map__set_max_entries(skel->maps.events, EVENTS_RING);
+	return err ? fail_plain(-EINVAL, "sizing the tables: a size is out of range") : 0;
+}
+
+static int set_settings(struct sampler *sampler, const struct collect_options *options)
+{
+	struct wire_settings settings = {
+		.seed = sampler->seed,
+		.cpus = sampler->cpus,
+		.wakeup_bytes = (uint32_t)(page_round(options->ring_bytes) / 4),
+		.by_pid = options->pids_len || options->command,
+		.by_tid = options->tids_len > 0,
+		.by_comm = options->comms_len > 0,
+		.keep_idle = options->idle,
+		.keep_self = options->self,
+		.user = options->user,
+		.kernel = options->kernel,
+		.threads = options->threads,
+		.want_events = options->events,
+		.children = options->children || options->command,
+		.no_tree = !sampler->has_tree,
+		.cgroup_subsys = -1,
+	};
+	int err = options->cgroup ? cgroup_settings(options->cgroup, &settings) : 0;
+
+	/* The skeleton shows it as const, which it is once loaded. */
+	if (!err)
+		memcpy((void *)&sampler->skel->rodata->settings, &settings, sizeof(settings));
+	return err;
+}
+
+static int fill_filters(struct sampler *sampler, const struct collect_options *options)
+{
+	struct sampler_bpf *skel = sampler->skel;
+	uint64_t any = 0;
+	uint32_t one = 1;
+	int err = 0;
+
+	for (size_t i = 0; i < options->pids_len && !err; i++)
+		err = bpf_map_update_elem(bpf_map__fd(skel->maps.pids), &options->pids[i], &any, BPF_ANY);
+	for (size_t i = 0; i < options->tids_len && !err; i++)
+		err = bpf_map_update_elem(bpf_map__fd(skel->maps.tids), &options->tids[i], &one, BPF_ANY);
+	for (size_t i = 0; i < options->comms_len && !err; i++) {
+		char comm[WIRE_COMM_LEN] = { 0 };
+
+		memccpy(comm, options->comms[i], 0, sizeof(comm) - 1); /* the kernel keeps no more of a name */
+		err = bpf_map_update_elem(bpf_map__fd(skel->maps.comms), comm, &one, BPF_ANY);
+	}
+	return err ? fail(-errno, "setting the filters") : 0;
+}
+
+static void *map_shared(struct bpf_map *map, size_t len, int protection)
+{
+	void *at = mmap(NULL, len, protection, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static size_t counters_len(const struct sampler *sampler)
+{
+	return WIRE_GENERATIONS * sampler->cpus * sizeof(struct wire_counters);
+}
+
+static int stack_record(void *arg, void *data, size_t len)
+{
+	struct sampler *sampler = arg;
+	int err = sampler->sinks->stack(sampler->sinks->arg, data, len);
+
+	sampler->sink_error = sampler->sink_error ? sampler->sink_error : err;
+	return 0;
+}
+
+static int event_record(void *arg, void *data, size_t len)
+{
+	struct sampler *sampler = arg;
+	int err = sampler->sinks->event(sampler->sinks->arg, data, len);
+
+	sampler->sink_error = sampler->sink_error ? sampler->sink_error : err;
+	return 0;
+}
+
+static int notice_record(void *arg, void *data, size_t len)
+{
+	struct sampler *sampler = arg;
+	int err = sampler->sinks->notice(sampler->sinks->arg, data, len);
+
+	sampler->sink_error = sampler->sink_error ? sampler->sink_error : err;
+	return 0;
+}
+
+static int open_shared(struct sampler *sampler)
+{
+	struct sampler_bpf *skel = sampler->skel;
+
+	sampler->counters = map_shared(skel->maps.counters, counters_len(sampler), PROT_READ | PROT_WRITE);
+	sampler->cpus_shared =
+		map_shared(skel->maps.cpus, sampler->cpus * sizeof(struct wire_cpu), PROT_READ | PROT_WRITE);
+	if (!sampler->counters || !sampler->cpus_shared)
+		return fail(-errno, "mapping the counters");
+	sampler->rings = ring_buffer__new(bpf_map__fd(skel->maps.ring), stack_record, sampler, NULL);
+	if (!sampler->rings || ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.notices), notice_record, sampler))
+		return fail(-errno, "opening the rings");
+	if (sampler->want_events &&
+	    ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.events), event_record, sampler))
+		return fail(-errno, "opening the ring of events");
+	return 0;
+}
+
+static int load(struct sampler *sampler, const struct collect_options *options)
+{
+	int err;
+
+	sampler_bpf__destroy(sampler->skel);
+	sampler->skel = sampler_bpf__open();
+	if (!sampler->skel)
+		return fail(-errno, "reading the BPF object");
+	err = set_sizes(sampler, options);
+	err = err ? err : set_settings(sampler, options);
+	if (err)
+		return err;
+	err = sampler_bpf__load(sampler->skel);
+	return err ? refused_load(err) : 0;
+}
+
+int sampler_load(struct sampler **ret, const struct collect_options *options)
+{
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	int err, cpus = libbpf_num_possible_cpus();
+
+	if (!sampler)
+		return -ENOMEM;
+	*ret = sampler;
+	libbpf_set_print(options->debug ? loud : quiet);
+	sampler->stats_fd = -1;
+	sampler->cpus = cpus > 0 ? (unsigned int)cpus : (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
+	sampler->has_tree = !options->no_tree;
+	sampler->want_events = options->events;
+	if (getrandom(&sampler->seed, sizeof(sampler->seed), 0) != sizeof(sampler->seed))
+		return fail(-errno, "getting a random number");
+	err = refused_early();
+	err = err ? err : load(sampler, options);
+	if (!err && sampler->has_tree && selftest_mappings(sampler)) {
+		sampler->has_tree = false;
+		err = load(sampler, options);
+	}
+	err = err ? err : fill_filters(sampler, options);
+	return err ? err : open_shared(sampler);
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	for (size_t i = 0; i < sizeof(sampler->links) / sizeof(*sampler->links); i++)
+		bpf_link__destroy(sampler->links[i]);
+	ring_buffer__free(sampler->rings);
+	if (sampler->counters)
+		munmap(sampler->counters, counters_len(sampler));
+	if (sampler->cpus_shared)
+		munmap(sampler->cpus_shared, sampler->cpus * sizeof(struct wire_cpu));
+	if (sampler->stats_fd >= 0)
+		close(sampler->stats_fd);
+	sampler_bpf__destroy(sampler->skel);
+	free(sampler);
+}
+
+int sampler_attach_notices(struct sampler *sampler)
+{
+	struct sampler_bpf *skel = sampler->skel;
+	struct bpf_program *programs[] = { skel->progs.on_exec, skel->progs.on_fork, skel->progs.on_exit };
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		sampler->links[i] = bpf_program__attach(programs[i]);
+		if (!sampler->links[i])
+			return fail(-errno, "following processes (%s)", bpf_program__name(programs[i]));
+	}
+	return 0;
+}
+
+uint64_t sampler_seed(const struct sampler *sampler)
+{
+	return sampler->seed;
+}
+
+int sampler_tick_program(const struct sampler *sampler)
+{
+	return bpf_program__fd(sampler->skel->progs.on_tick);
+}
+
+int sampler_look(struct sampler *sampler, const void *address, struct wire_look *ret)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+
+	sampler->skel->bss->look.address = (uintptr_t)address;
+	if (bpf_prog_test_run_opts(bpf_program__fd(sampler->skel->progs.on_look), &run))
+		return -errno;
+	*ret = sampler->skel->bss->look;
+	return 0;
+}
+
+bool sampler_has_tree(const struct sampler *sampler)
+{
+	return sampler->has_tree;
+}
+
+void sampler_set_command(struct sampler *sampler, uint32_t pid)
+{
+	sampler->skel->bss->session.command = pid;
+}
+
+void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start)
+{
+	int fd = bpf_map__fd(sampler->skel->maps.pids);
+	uint64_t asked;
+
+	if (!bpf_map_lookup_elem(fd, &pid, &asked) && asked == start)
+		bpf_map_delete_elem(fd, &pid);
+}
+
+struct wire_cpu *sampler_cpu(const struct sampler *sampler, unsigned int cpu)
+{
+	return cpu < sampler->cpus ? &sampler->cpus_shared[cpu] : NULL;
+}
+
+unsigned int sampler_cpus(const struct sampler *sampler)
+{
+	return sampler->cpus;
+}
+
+static uint64_t counter_sum(const struct sampler *sampler, uint32_t generation, enum wire_counter counter)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int cpu = 0; cpu < sampler->cpus; cpu++)
+		sum += __atomic_load_n(&sampler->counters[generation * sampler->cpus + cpu].value[counter],
+				       __ATOMIC_RELAXED);
+	return sum;
+}
+
+uint64_t sampler_counter(const struct sampler *sampler, enum wire_counter counter)
+{
+	return counter_sum(sampler, 0, counter) + counter_sum(sampler, 1, counter);
+}
+
+bool sampler_is_filling(const struct sampler *sampler)
+{
+	return counter_sum(sampler, sampler->skel->bss->session.generation & 1, WIRE_note_keys) > sampler->counts_max / 2;
+}
+
+int sampler_poll_fd(const struct sampler *sampler)
+{
+	return ring_buffer__epoll_fd(sampler->rings);
+}
+
+int sampler_consume(struct sampler *sampler, const struct sampler_sinks *sinks)
+{
+	int err;
+
+	sampler->sinks = sinks;
+	sampler->sink_error = 0;
+	err = ring_buffer__consume(sampler->rings);
+	if (err < 0)
+		return fail(err, "reading the rings");
+	return sampler->sink_error;
+}
+
+/* The program goes on in the other generation; returns the one that nobody uses any more. */
+static int swap_generation(struct sampler *sampler, uint32_t *ret_old)
+{
+	struct sampler_bpf *skel = sampler->skel;
+	uint32_t old = skel->bss->session.generation & 1;
+	int inner = bpf_map__fd(old ? skel->maps.counts_1 : skel->maps.counts_0);
+
+	__atomic_store_n(&skel->bss->session.generation, !old, __ATOMIC_SEQ_CST);
+	/* Sets what is set already: the kernel waits for a grace period before such an update returns. */
+	if (bpf_map_update_elem(bpf_map__fd(skel->maps.counts), &old, &inner, BPF_ANY))
+		return fail(-errno, "closing a window");
+	*ret_old = old;
+	return 0;
+}
+
+static int drain_counts(struct sampler *sampler, uint32_t generation, const struct sampler_sinks *sinks, uint64_t *ret_sum)
+{
+	int fd = bpf_map__fd(generation ? sampler->skel->maps.counts_1 : sampler->skel->maps.counts_0);
+	uint32_t batch = DRAIN_BATCH, position = 0, count;
+	bool first = true, last = false;
+
+	while (!last) {
+		autofree struct wire_key *keys = calloc(batch, sizeof(*keys));
+		autofree uint64_t *values = calloc(batch, sizeof(*values));
+
+		if (!keys || !values)
+			return -ENOMEM;
+		count = batch;
+		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &position, &position, keys, values, &count,
+						    NULL)) {
+			if (errno == ENOSPC && batch < sampler->counts_max * 2) { /* a bucket with more than a batch */
+				batch *= 2;
+				continue;
+			}
+			if (errno != ENOENT)
+				return fail(-errno, "reading the counts");
+			last = true;
+		}
+		first = false;
+		for (uint32_t i = 0; i < count && i < batch; i++) {
+			int err = sinks->count(sinks->arg, &keys[i], values[i]);
+
+			if (err)
+				return err;
+			*ret_sum += values[i];
+		}
+	}
+	return 0;
+}
+
+int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, uint64_t sums[WIRE_COUNTERS])
+{
+	uint64_t counted = 0;
+	uint32_t old = 0;
+	int err = swap_generation(sampler, &old);
+
+	err = err ? err : sampler_consume(sampler, sinks);
+	if (!err && counter_sum(sampler, old, WIRE_note_keys))
+		err = drain_counts(sampler, old, sinks, &counted);
+	if (err)
+		return err;
+	if (counted != counter_sum(sampler, old, WIRE_total_counted))
+		return fail_plain(-EPROTO, "closing a window: %llu samples were counted and %llu came out",
+				  (unsigned long long)counter_sum(sampler, old, WIRE_total_counted),
+				  (unsigned long long)counted);
+	for (int i = 0; i < WIRE_COUNTERS; i++)
+		sums[i] += counter_sum(sampler, old, (enum wire_counter)i);
+	memset(&sampler->counters[old * sampler->cpus], 0, sampler->cpus * sizeof(struct wire_counters));
+	return 0;
+}
+
+uint64_t sampler_map_bytes(const struct sampler *sampler)
+{
+	uint64_t sum = 0;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, sampler->skel->obj)
+	{
+		autobuf struct buf text = { 0 };
+		char path[64];
+		const char *line;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+		if (file_read(path, 65536, &text) || !text.len)
+			continue;
+		line = strstr(text.data, "memlock:");
+		if (line && strtoull(line + strlen("memlock:"), NULL, 10))
+			sum += strtoull(line + strlen("memlock:"), NULL, 10);
+		else /* older kernels do not count rings */
+			sum += bpf_map__max_entries(map);
+	}
+	return sum;
+}
+
+int sampler_measure(struct sampler *sampler)
+{
+	sampler->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return sampler->stats_fd < 0 ? -errno : 0;
+}
+
+int sampler_run_time(const struct sampler *sampler, uint64_t *ret_ns, uint64_t *ret_runs)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	if (sampler->stats_fd < 0)
+		return -ENODATA;
+	if (bpf_obj_get_info_by_fd(sampler_tick_program(sampler), &info, &len))
+		return -errno;
+	*ret_ns = info.run_time_ns;
+	*ret_runs = info.run_cnt;
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel side as user space holds it: load it, ask it about ourselves, feed its filters, read what it counted.
+ * Beside ticks.c the only place that knows the skeleton.
+ */
+#ifndef WICK_COLLECT_SAMPLER_H
+#define WICK_COLLECT_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/wire.h"
+
+struct collect_options;
+struct sampler;
+
+/* Loads the programs; nothing runs yet. */
+int sampler_load(struct sampler **ret, const struct collect_options *options);
+void sampler_free(struct sampler *sampler);
+
+/* Attaches the side band. */
+int sampler_attach_notices(struct sampler *sampler);
+
+uint64_t sampler_seed(const struct sampler *sampler);
+int sampler_tick_program(const struct sampler *sampler); /* descriptor, for perf events */
+
+/* What is mapped at an address of this process, as the kernel side sees it. */
+int sampler_look(struct sampler *sampler, const void *address, struct wire_look *ret);
+
+/* Whether frames are resolved in the kernel. If not, the reason is in fail_text() after sampler_load. */
+bool sampler_has_tree(const struct sampler *sampler);
+
+/* The command whose exec starts the profile. */
+void sampler_set_command(struct sampler *sampler, uint32_t pid);
+void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start);
+
+/* Per-CPU words shared with the kernel side. */
+struct wire_cpu *sampler_cpu(const struct sampler *sampler, unsigned int cpu);
+unsigned int sampler_cpus(const struct sampler *sampler);
+
+/* Sums of both generations, as they stand; costs no system call. */
+uint64_t sampler_counter(const struct sampler *sampler, enum wire_counter counter);
+
+typedef int sampler_record(void *arg, void *data, size_t len);
+
+struct sampler_sinks {
+	sampler_record *stack, *event, *notice;
+	int (*count)(void *arg, const struct wire_key *key, uint64_t count);
+	void *arg;
+};
+
+/* Descriptor that becomes readable when a ring is filling. */
+int sampler_poll_fd(const struct sampler *sampler);
+
+/* Empties the rings into the sinks. */
+int sampler_consume(struct sampler *sampler, const struct sampler_sinks *sinks);
+
+/*
+ * Closes the window: lets the program go on in the other generation, waits until nobody uses this one, hands over its
+ * records and counts and adds its counters to `sums`. The sums of the window are exact.
+ */
+int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, uint64_t sums[WIRE_COUNTERS]);
+
+/* Keys in the fuller generation against what it holds. */
+bool sampler_is_filling(const struct sampler *sampler);
+
+uint64_t sampler_map_bytes(const struct sampler *sampler);
+
+/* Time the sampling program has run, if the kernel keeps that (sampler_measure). */
+int sampler_measure(struct sampler *sampler);
+int sampler_run_time(const struct sampler *sampler, uint64_t *ret_ns, uint64_t *ret_runs);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One perf event per CPU. Two things are done beside opening them.
+ *
+ * CPUs that go offline lose their event: the list of online ones is read again every second, and those that came back
+ * get a new one.
+ *
+ * A fixed period marches in lockstep with work that has the same period: such work is seen always or never. So the
+ * period is changed a little every second or so, in pairs around its mean so that the mean rate is kept. The kernel
+ * starts a new interval with each change; the half interval that is lost on average is given back by periods that
+ * much shorter.
+ */
+#include "collect/ticks.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/file.h"
+#include "collect/collect.h"
+#include "collect/refused.h"
+#include "collect/sampler.h"
+
+#define ONLINE "/sys/devices/system/cpu/online"
+#define ONLINE_EVERY NS_PER_SEC
+#define PHASE_EVERY NS_PER_SEC /* at least; and then up to as long again, by chance */
+#define PHASE_PERIODS 32       /* at least so many periods between two changes */
+#define PHASE_SPREAD 0.02      /* of the period, to either side */
+
+struct tick {
+	int fd;
+	bool wanted;
+	bool online;
+	uint64_t since_ns;   /* when it was enabled */
+	uint64_t phase_at;   /* when its period changes next */
+	double last_spread;  /* the change before is answered by its opposite */
+	uint64_t enabled_ns; /* of earlier times online */
+};
+
+struct ticks {
+	struct sampler *sampler;
+	struct tick *cpus;
+	unsigned int cpus_len;
+	uint64_t period;
+	bool clock; /* period is in ns */
+	bool frequency;
+	bool fixed_phase;
+	bool running;
+	uint64_t online_at;
+	uint64_t random;
+};
+
+/* Marks the CPUs of a list such as 0-3,8. Anything else in it is passed over. */
+static void mark_online(struct ticks *ticks, const char *list)
+{
+	while (*list) {
+		char *end;
+		unsigned long from = strtoul(list, &end, 10), to = from;
+
+		if (end == list)
+			break;
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		for (unsigned long cpu = from; cpu <= to && cpu < ticks->cpus_len; cpu++)
+			ticks->cpus[cpu].online = true;
+		list = *end == ',' ? end + 1 : "";
+	}
+}
+
+static void read_online(struct ticks *ticks)
+{
+	autobuf struct buf text = { 0 };
+
+	for (unsigned int i = 0; i < ticks->cpus_len; i++)
+		ticks->cpus[i].online = false;
+	if (!file_read(ONLINE, 65536, &text) && text.len) {
+		mark_online(ticks, text.data);
+		return;
+	}
+	for (unsigned int i = 0; i < ticks->cpus_len && i < (unsigned int)sysconf(_SC_NPROCESSORS_ONLN); i++)
+		ticks->cpus[i].online = true;
+}
+
+static int open_event(const struct ticks *ticks, unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = ticks->clock ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
+		.config = ticks->clock ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = ticks->period,
+		.freq = ticks->frequency,
+		.disabled = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static uint64_t next_random(struct ticks *ticks)
+{
+	ticks->random = wire_mix(ticks->random, clock_ns(CLOCK_MONOTONIC));
+	return ticks->random;
+}
+
+static double fraction(struct ticks *ticks)
+{
+	return (double)(next_random(ticks) >> 11) / (double)(1ULL << 53);
+}
+
+static void set_phase(struct ticks *ticks, unsigned int cpu, uint64_t now)
+{
+	uint64_t every = PHASE_EVERY > ticks->period * PHASE_PERIODS ? PHASE_EVERY : ticks->period * PHASE_PERIODS;
+	struct wire_cpu *shared = sampler_cpu(ticks->sampler, cpu);
+	struct tick *tick = &ticks->cpus[cpu];
+	uint64_t wait = every + (uint64_t)((double)every * fraction(ticks));
+	double spread = tick->last_spread != 0 ? -tick->last_spread : PHASE_SPREAD * (2 * fraction(ticks) - 1);
+	uint64_t period = (uint64_t)((double)ticks->period / (1 + spread) *
+				     (1 - (double)ticks->period / 2 / (double)wait));
+
+	tick->last_spread = tick->last_spread != 0 ? 0 : spread;
+	tick->phase_at = now + wait;
+	shared->period_ns = period;
+	__atomic_add_fetch(&shared->phase, 1, __ATOMIC_RELEASE);
+	ioctl(tick->fd, PERF_EVENT_IOC_PERIOD, &period);
+}
+
+static int open_tick(struct ticks *ticks, unsigned int cpu)
+{
+	struct tick *tick = &ticks->cpus[cpu];
+	int fd = open_event(ticks, cpu);
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, sampler_tick_program(ticks->sampler))) {
+		close(fd);
+		return -errno;
+	}
+	tick->fd = fd;
+	return 0;
+}
+
+static void start_tick(struct ticks *ticks, unsigned int cpu, uint64_t now)
+{
+	struct wire_cpu *shared = sampler_cpu(ticks->sampler, cpu);
+	struct tick *tick = &ticks->cpus[cpu];
+
+	if (ticks->clock && !ticks->fixed_phase) {
+		set_phase(ticks, cpu, now);
+	} else {
+		shared->period_ns = ticks->clock ? ticks->period : 0;
+		__atomic_add_fetch(&shared->phase, 1, __ATOMIC_RELEASE);
+	}
+	tick->since_ns = now;
+	ioctl(tick->fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+static void stop_tick(struct tick *tick, uint64_t now)
+{
+	if (tick->fd < 0)
+		return;
+	ioctl(tick->fd, PERF_EVENT_IOC_DISABLE, 0);
+	close(tick->fd);
+	tick->fd = -1;
+	tick->enabled_ns += tick->since_ns ? now - tick->since_ns : 0;
+	tick->since_ns = 0;
+}
+
+static int want_cpus(struct ticks *ticks, const struct collect_options *options)
+{
+	for (unsigned int i = 0; i < ticks->cpus_len; i++) {
+		ticks->cpus[i].fd = -1;
+		ticks->cpus[i].wanted = !options->cpus_len;
+	}
+	for (size_t i = 0; i < options->cpus_len; i++) {
+		if (options->cpus[i] >= ticks->cpus_len) {
+			fail_plain(-ENODEV, "CPU %u: there is no such CPU", options->cpus[i]);
+			return fail_hint(-ENODEV, "this machine has 0 to %u", ticks->cpus_len - 1);
+		}
+		ticks->cpus[options->cpus[i]].wanted = true;
+	}
+	return 0;
+}
+
+int ticks_open(struct ticks **ret, struct sampler *sampler, const struct collect_options *options)
+{
+	struct ticks *ticks = calloc(1, sizeof(*ticks));
+	unsigned int opened = 0;
+	int err;
+
+	if (!ticks)
+		return -ENOMEM;
+	*ret = ticks;
+	ticks->sampler = sampler;
+	ticks->cpus_len = sampler_cpus(sampler);
+	ticks->cpus = calloc(ticks->cpus_len, sizeof(*ticks->cpus));
+	if (!ticks->cpus)
+		return -ENOMEM;
+	ticks->clock = !options->cycles;
+	ticks->frequency = options->cycles && options->hz;
+	ticks->period = !options->hz ? options->period : ticks->clock ? NS_PER_SEC / options->hz : options->hz;
+	ticks->fixed_phase = options->fixed_phase;
+	ticks->random = sampler_seed(sampler);
+	err = want_cpus(ticks, options);
+	if (err)
+		return err;
+	read_online(ticks);
+	for (unsigned int i = 0; i < ticks->cpus_len; i++) {
+		if (!ticks->cpus[i].wanted || !ticks->cpus[i].online)
+			continue;
+		err = open_tick(ticks, i);
+		if (err && err != -ENODEV) /* gone offline just now */
+			return refused_event(err);
+		opened += !err;
+	}
+	if (!opened)
+		return options->cpus_len ? fail_plain(-ENODEV, "sampling: none of the CPUs asked for is online")
+					 : refused_event(-ENODEV);
+	return 0;
+}
+
+void ticks_free(struct ticks *ticks)
+{
+	if (!ticks)
+		return;
+	for (unsigned int i = 0; ticks->cpus && i < ticks->cpus_len; i++)
+		if (ticks->cpus[i].fd >= 0)
+			close(ticks->cpus[i].fd);
+	free(ticks->cpus);
+	free(ticks);
+}
+
+int ticks_start(struct ticks *ticks)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	ticks->running = true;
+	ticks->online_at = now + ONLINE_EVERY;
+	for (unsigned int i = 0; i < ticks->cpus_len; i++)
+		if (ticks->cpus[i].fd >= 0)
+			start_tick(ticks, i, now);
+	return 0;
+}
+
+void ticks_stop(struct ticks *ticks)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	for (unsigned int i = 0; i < ticks->cpus_len; i++)
+		stop_tick(&ticks->cpus[i], now);
+	ticks->running = false;
+}
+
+static int follow_cpus(struct ticks *ticks, uint64_t now)
+{
+	read_online(ticks);
+	for (unsigned int i = 0; i < ticks->cpus_len; i++) {
+		struct tick *tick = &ticks->cpus[i];
+		int err;
+
+		if (tick->fd >= 0 && !tick->online)
+			stop_tick(tick, now);
+		if (tick->fd >= 0 || !tick->online || !tick->wanted)
+			continue;
+		err = open_tick(ticks, i);
+		if (err && err != -ENODEV)
+			return refused_event(err);
+		if (!err)
+			start_tick(ticks, i, now);
+	}
+	return 0;
+}
+
+int ticks_tend(struct ticks *ticks)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int err = 0;
+
+	if (!ticks->running)
+		return 0;
+	if (now >= ticks->online_at) {
+		ticks->online_at = now + ONLINE_EVERY;
+		err = follow_cpus(ticks, now);
+	}
+	for (unsigned int i = 0; i < ticks->cpus_len && ticks->clock && !ticks->fixed_phase; i++)
+		if (ticks->cpus[i].fd >= 0 && now >= ticks->cpus[i].phase_at)
+			set_phase(ticks, i, now);
+	return err;
+}
+
+uint64_t ticks_expected(const struct ticks *ticks)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), enabled = 0;
+
+	if (!ticks->clock || !ticks->period)
+		return 0;
+	for (unsigned int i = 0; i < ticks->cpus_len; i++) {
+		const struct tick *tick = &ticks->cpus[i];
+
+		enabled += tick->enabled_ns + (tick->since_ns ? now - tick->since_ns : 0);
+	}
+	return enabled / ticks->period;
+}
+
+unsigned int ticks_cpus(const struct ticks *ticks)
+{
+	unsigned int sum = 0;
+
+	for (unsigned int i = 0; i < ticks->cpus_len; i++)
+		sum += ticks->cpus[i].fd >= 0;
+	return sum;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ticks: one perf event per CPU that runs the sampling program, kept alive as CPUs come and go. */
+#ifndef WICK_COLLECT_TICKS_H
+#define WICK_COLLECT_TICKS_H
+
+#include <stdint.h>
+
+struct collect_options;
+struct sampler;
+struct ticks;
+
+/* Opens the events of all CPUs that are there, not yet running. */
+int ticks_open(struct ticks **ret, struct sampler *sampler, const struct collect_options *options);
+void ticks_free(struct ticks *ticks);
+
+int ticks_start(struct ticks *ticks);
+void ticks_stop(struct ticks *ticks);
+
+/* Follows CPUs and moves the ticks' phase, where that is due. Call a few times a second. */
+int ticks_tend(struct ticks *ticks);
+
+uint64_t ticks_expected(const struct ticks *ticks); /* until now, or until stopped */
+unsigned int ticks_cpus(const struct ticks *ticks); /* that are sampled now */
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readers: bytes from a file become a profile. The bytes may be hostile; what is wrong is said with fail(). */
+#ifndef WICK_IN_IN_H
+#define WICK_IN_IN_H
+
+#include <stddef.h>
+
+struct profile;
+
+int in_wick(struct profile **ret, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a .wick file (docs/format-wick.md), which may come from anybody. Sizes are checked before anything is
+ * allocated for them, sums before anything is believed, and every number against the table it points into.
+ *
+ * A table of the file is added record by record through profile.h, so what comes out keeps the model's invariants
+ * whatever went in. Numbers of the file are translated to those of the profile: a file that holds a record twice is
+ * read like any other.
+ */
+#include "in/in.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fail.h"
+#include "profile/profile.h"
+#include "profile/wick_format.h"
+
+struct reader {
+	struct profile *profile;
+	struct cursor in;                  /* what is left of the section being read, unpacked */
+	uint64_t previous;                 /* the value that the next difference is to */
+	uint64_t unpacked;                 /* bytes of all sections so far */
+	uint32_t *numbers[PROFILE_TABLES]; /* the profile's number of each number of the file */
+	uint32_t counts[PROFILE_TABLES];   /* how many of them are known yet */
+	uint32_t *parents;                 /* of the processes, as the file numbers them: they may be forward */
+	uint32_t processes;                /* how many there will be */
+};
+
+struct section {
+	char tag[WICK_TAG_LEN + 1];
+	uint32_t flags;
+	uint32_t compression;
+	uint64_t stored_len;
+	uint64_t raw_len;
+	const void *stored;
+};
+
+/* Reads one record and adds it. The profile's number, or PROFILE_FULL; what is wrong with the bytes sets in.bad. */
+typedef uint32_t get_record(struct reader *reader);
+
+static uint32_t get_index(struct reader *reader, enum profile_table table)
+{
+	uint64_t index = cursor_varint(&reader->in);
+
+	if (index < reader->counts[table])
+		return reader->numbers[table][index];
+	reader->in.bad = 1;
+	return PROFILE_NONE;
+}
+
+static uint32_t get_text(struct reader *reader)
+{
+	return get_index(reader, PROFILE_STRINGS);
+}
+
+static uint32_t get_u32(struct reader *reader)
+{
+	uint64_t value = cursor_varint(&reader->in);
+
+	if (value > UINT32_MAX)
+		reader->in.bad = 1;
+	return (uint32_t)value;
+}
+
+static uint64_t get_delta(struct reader *reader)
+{
+	reader->previous = wick_unzigzag(cursor_varint(&reader->in), reader->previous);
+	return reader->previous;
+}
+
+static uint32_t get_delta_index(struct reader *reader, enum profile_table table)
+{
+	uint64_t index = get_delta(reader);
+
+	if (index < reader->counts[table])
+		return reader->numbers[table][index];
+	reader->in.bad = 1;
+	return PROFILE_NONE;
+}
+
+static uint32_t get_string(struct reader *reader)
+{
+	uint64_t len = cursor_varint(&reader->in);
+	const void *text = NULL;
+
+	if (len <= cursor_left(&reader->in))
+		text = cursor_bytes(&reader->in, (size_t)len);
+	if (!text) {
+		reader->in.bad = 1;
+		return PROFILE_NONE;
+	}
+	return profile_bytes(reader->profile, text, (size_t)len);
+}
+
+static uint32_t get_file(struct reader *reader)
+{
+	struct profile_file file = { 0 };
+
+	file.device = cursor_varint(&reader->in);
+	file.inode = cursor_varint(&reader->in);
+	file.size = cursor_varint(&reader->in);
+	file.generation = cursor_varint(&reader->in);
+	file.mtime_ns = cursor_varint(&reader->in);
+	file.path = get_text(reader);
+	file.build_id = get_text(reader);
+	file.reason = get_text(reader);
+	return profile_add_file(reader->profile, &file);
+}
+
+static uint32_t get_process(struct reader *reader)
+{
+	uint32_t pid = get_u32(reader);
+	uint64_t start = cursor_varint(&reader->in);
+	uint32_t parent = get_u32(reader);
+	uint32_t number = profile_add_process(reader->profile, pid, start);
+	struct profile_process *process;
+
+	if (number == PROFILE_FULL)
+		return number;
+	if (parent >= reader->processes)
+		reader->in.bad = 1;
+	reader->parents[reader->counts[PROFILE_PROCESSES]] = parent;
+	process = profile_process(reader->profile, number);
+	process->comm = get_text(reader);
+	process->exe = get_text(reader);
+	process->cgroup = get_text(reader);
+	return number;
+}
+
+static uint32_t get_frame(struct reader *reader)
+{
+	struct profile_frame frame = { 0 };
+
+	frame.kind = get_u32(reader);
+	frame.address = get_delta(reader);
+	frame.file = get_index(reader, PROFILE_FILES);
+	frame.process = get_index(reader, PROFILE_PROCESSES);
+	frame.name = get_text(reader);
+	if (frame.kind >= FRAME_KINDS)
+		reader->in.bad = 1;
+	return profile_add_frame(reader->profile, &frame);
+}
+
+static uint32_t get_node(struct reader *reader)
+{
+	uint32_t self = reader->counts[PROFILE_NODES];
+	uint64_t up = cursor_varint(&reader->in);
+	uint32_t frame = get_delta_index(reader, PROFILE_FRAMES);
+
+	if (up == 0 || up > self) {
+		reader->in.bad = 1;
+		return PROFILE_NONE;
+	}
+	return profile_add_node(reader->profile, reader->numbers[PROFILE_NODES][self - up], frame);
+}
+
+static uint32_t get_label(struct reader *reader)
+{
+	uint32_t rest = get_index(reader, PROFILE_LABELS);
+	uint32_t key = get_text(reader);
+	uint32_t value = get_text(reader);
+	uint32_t number = profile_add_label(reader->profile, rest, key, value);
+	uint32_t depth = 1;
+	uint32_t got_rest, got_key, got_value;
+
+	for (uint32_t at = rest; at && depth <= PROFILE_LABELS_MAX; depth++)
+		profile_label(reader->profile, at, &at, &got_key, &got_value);
+	profile_label(reader->profile, number, &got_rest, &got_key, &got_value);
+	if (depth > PROFILE_LABELS_MAX || (number != PROFILE_FULL && (got_rest != rest || got_key != key)))
+		reader->in.bad = 1; /* too many, or not sorted */
+	return number;
+}
+
+static uint32_t get_sample(struct reader *reader)
+{
+	struct profile_sample sample = { 0 };
+
+	sample.value = cursor_varint(&reader->in);
+	sample.stack = get_delta_index(reader, PROFILE_NODES);
+	sample.process = get_index(reader, PROFILE_PROCESSES);
+	sample.tid = get_u32(reader);
+	sample.comm = get_text(reader);
+	sample.labels = get_index(reader, PROFILE_LABELS);
+	return profile_add_sample(reader->profile, &sample);
+}
+
+static uint32_t get_event(struct reader *reader)
+{
+	struct profile_event event = { 0 };
+
+	event.time_us = get_delta(reader);
+	event.sample = get_index(reader, PROFILE_SAMPLES);
+	event.cpu = get_u32(reader);
+	return profile_add_event(reader->profile, &event);
+}
+
+static uint32_t get_counter(struct reader *reader)
+{
+	const char *group = profile_text(reader->profile, get_text(reader), NULL);
+	const char *name = profile_text(reader->profile, get_text(reader), NULL);
+
+	if (profile_add_counter(reader->profile, group, name, cursor_varint(&reader->in)) < 0)
+		return PROFILE_FULL;
+	return PROFILE_NONE; /* nothing refers to counters */
+}
+
+/* Every process leads up to one without a parent, so that whoever walks up ends. */
+static int check_ancestry(const struct profile *profile)
+{
+	uint32_t count = profile_count(profile, PROFILE_PROCESSES);
+	autofree uint32_t *walk = calloc(count, sizeof(*walk));
+
+	if (!walk)
+		return fail(-ENOMEM, "reading a profile");
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t at = i;
+
+		while (at && !walk[at]) {
+			walk[at] = i;
+			at = profile_process(profile, at)->parent;
+		}
+		if (at && walk[at] == i)
+			return fail_plain(-EINVAL, "damaged: a process is its own ancestor");
+	}
+	return 0;
+}
+
+static int link_processes(struct reader *reader)
+{
+	const uint32_t *numbers = reader->numbers[PROFILE_PROCESSES];
+
+	for (uint32_t i = 1; i < reader->counts[PROFILE_PROCESSES]; i++)
+		profile_process(reader->profile, numbers[i])->parent = numbers[reader->parents[i]];
+	return check_ancestry(reader->profile);
+}
+
+static int damaged(const struct section *section)
+{
+	return fail_plain(-EINVAL, "damaged: section %s does not make sense", section->tag);
+}
+
+/* The table in reader->in: how many records, then each of them. */
+static int read_table(struct reader *reader, const struct section *section, enum profile_table table, size_t least,
+		      get_record *get)
+{
+	uint64_t count = cursor_varint(&reader->in);
+	uint32_t *numbers;
+
+	if (reader->in.bad || count > cursor_left(&reader->in) / least || count >= PROFILE_FULL)
+		return damaged(section);
+	reader->numbers[table] = numbers = calloc(count + 1, sizeof(*numbers));
+	if (table == PROFILE_PROCESSES) {
+		reader->processes = (uint32_t)count + 1;
+		reader->parents = calloc(count + 1, sizeof(*reader->parents));
+	}
+	if (!numbers || (table == PROFILE_PROCESSES && !reader->parents))
+		return fail(-ENOMEM, "reading a profile");
+	reader->previous = 0;
+	for (reader->counts[table] = 1; reader->counts[table] <= count; reader->counts[table]++) {
+		uint32_t number = get(reader);
+
+		if (reader->in.bad)
+			return damaged(section);
+		if (number == PROFILE_FULL)
+			return fail(-ENOMEM, "reading a profile");
+		numbers[reader->counts[table]] = number;
+	}
+	return table == PROFILE_PROCESSES ? link_processes(reader) : 0;
+}
+
+/* Numbers, then strings, as many of each as the writer knew; those beyond what is known here are passed over. */
+static int read_meta(struct reader *reader, const struct section *section)
+{
+	struct profile_meta *meta = profile_meta(reader->profile);
+#define FIELD(name) &meta->name,
+	uint64_t *const numbers[] = { WICK_META_NUMBERS(FIELD) };
+	uint32_t *const strings[] = { WICK_META_STRINGS(FIELD) };
+#undef FIELD
+	uint64_t count = cursor_varint(&reader->in);
+
+	for (uint64_t i = 0; i < count && !reader->in.bad; i++) {
+		uint64_t value = cursor_varint(&reader->in);
+
+		if (i < sizeof(numbers) / sizeof(numbers[0]))
+			*numbers[i] = value;
+	}
+	count = cursor_varint(&reader->in);
+	for (uint64_t i = 0; i < count && !reader->in.bad; i++) {
+		uint32_t string = get_text(reader);
+
+		if (i < sizeof(strings) / sizeof(strings[0]))
+			*strings[i] = string;
+	}
+	return reader->in.bad ? damaged(section) : 0;
+}
+
+static const struct table_section {
+	const char *tag;
+	enum profile_table table;
+	size_t least;
+	get_record *get;
+} table_sections[] = {
+#define TABLE(tag, table, name, least) { tag, table, least, get_##name },
+	WICK_TABLES(TABLE)
+#undef TABLE
+};
+
+#define TABLE_SECTIONS (sizeof(table_sections) / sizeof(table_sections[0]))
+
+/* The tag of a section by its place in the file: the tables, META, END. */
+static const char *tag_of(size_t place)
+{
+	if (place < TABLE_SECTIONS)
+		return table_sections[place].tag;
+	return place == TABLE_SECTIONS ? WICK_META : WICK_END;
+}
+
+static bool is_known(const struct section *section)
+{
+	for (size_t place = 0; place <= TABLE_SECTIONS + 1; place++)
+		if (strcmp(section->tag, tag_of(place)) == 0)
+			return true;
+	return false;
+}
+
+static int read_header(struct cursor *file, struct section *ret)
+{
+	const unsigned char *header = file->at;
+	struct section section = { .tag = "" };
+	uint64_t sum;
+
+	if (cursor_left(file) < WICK_HEADER_LEN)
+		return fail_plain(-EINVAL, "cut short: the end of the file is missing");
+	memcpy(section.tag, cursor_bytes(file, WICK_TAG_LEN), WICK_TAG_LEN);
+	section.flags = cursor_u32(file);
+	section.compression = cursor_u32(file);
+	cursor_u32(file);
+	section.stored_len = cursor_u64(file);
+	section.raw_len = cursor_u64(file);
+	sum = cursor_u64(file);
+	if (section.stored_len > cursor_left(file))
+		return fail_plain(-EINVAL, "cut short in section %s: the end of the file is missing", section.tag);
+	section.stored = cursor_bytes(file, (size_t)section.stored_len);
+	if (wick_sum(header, section.stored, (size_t)section.stored_len) != sum)
+		return fail_plain(-EINVAL, "damaged: the check sum of section %s is wrong", section.tag);
+	*ret = section;
+	return 0;
+}
+
+/* Points reader->in at the section's bytes; *ret is what was allocated for them, if anything. */
+static int unpack(struct reader *reader, const struct section *section, char **ret)
+{
+	autofree char *raw = NULL;
+	size_t len;
+
+	if (section->compression != WICK_PLAIN && section->compression != WICK_ZSTD)
+		return fail_plain(-EINVAL, "section %s is packed in a way that this wick does not know", section->tag);
+	if (section->raw_len > WICK_RAW_MAX - reader->unpacked ||
+	    section->raw_len > section->stored_len * WICK_RATIO_MAX + WICK_RATIO_FREE)
+		return fail_plain(-EFBIG, "section %s would unpack to %llu bytes, more than is allowed", section->tag,
+				  (unsigned long long)section->raw_len);
+	reader->unpacked += section->raw_len;
+	if (section->compression == WICK_PLAIN) {
+		reader->in = cursor_of(section->stored, (size_t)section->stored_len);
+		return section->raw_len == section->stored_len ? 0 : damaged(section);
+	}
+	raw = malloc((size_t)section->raw_len + 1);
+	if (!raw)
+		return fail(-ENOMEM, "reading a profile");
+	len = ZSTD_decompress(raw, (size_t)section->raw_len, section->stored, (size_t)section->stored_len);
+	if (ZSTD_isError(len) || len != section->raw_len)
+		return damaged(section);
+	reader->in = cursor_of(raw, len);
+	*ret = raw;
+	raw = NULL;
+	return 0;
+}
+
+static int read_section(struct reader *reader, const struct section *section, size_t place)
+{
+	autofree char *raw = NULL;
+	int err = unpack(reader, section, &raw);
+
+	if (err)
+		return err;
+	if (place < TABLE_SECTIONS) {
+		const struct table_section *table = &table_sections[place];
+
+		err = read_table(reader, section, table->table, table->least, table->get);
+	} else if (place == TABLE_SECTIONS) {
+		err = read_meta(reader, section);
+	}
+	if (!err && cursor_left(&reader->in))
+		err = damaged(section);
+	return err;
+}
+
+/* The known sections come once each and in order; others may stand anywhere between them. */
+static int read_sections(struct reader *reader, struct cursor *file)
+{
+	for (size_t place = 0; place <= TABLE_SECTIONS + 1;) {
+		struct section section;
+		int err = read_header(file, &section);
+
+		if (err)
+			return err;
+		if (!is_known(&section)) {
+			if (section.flags & WICK_CRITICAL)
+				return fail_plain(-EINVAL, "made by a newer wick: section %s is not known to this one",
+						  section.tag);
+			continue;
+		}
+		if (strcmp(section.tag, tag_of(place)) != 0)
+			return fail_plain(-EINVAL, "damaged: section %s where %s belongs", section.tag, tag_of(place));
+		err = read_section(reader, &section, place++);
+		if (err)
+			return err;
+	}
+	if (cursor_left(file))
+		return fail_plain(-EINVAL, "damaged: %zu bytes after the end", cursor_left(file));
+	return 0;
+}
+
+static int read_start(struct cursor *file)
+{
+	const char *magic = cursor_bytes(file, WICK_MAGIC_LEN);
+	uint32_t version = cursor_u32(file);
+
+	if (!magic || memcmp(magic, WICK_MAGIC, 5) != 0)
+		return fail_plain(-EINVAL, "not a wick file");
+	if (memcmp(magic, WICK_MAGIC, WICK_MAGIC_LEN) != 0)
+		return fail_plain(-EINVAL, "damaged: it was transferred as text, line ends were changed");
+	if (file->bad)
+		return fail_plain(-EINVAL, "cut short: the end of the file is missing");
+	if (version > WICK_FORMAT)
+		return fail_plain(-EINVAL, "made by a newer wick: version %u, this one reads up to %u", version,
+				  WICK_FORMAT);
+	if (version == 0)
+		return fail_plain(-EINVAL, "damaged: version 0");
+	return 0;
+}
+
+int in_wick(struct profile **ret, const void *data, size_t len)
+{
+	struct cursor file = cursor_of(data, len);
+	struct reader reader = { 0 };
+	int err = read_start(&file);
+
+	if (err)
+		return err;
+	err = profile_new(&reader.profile);
+	if (err)
+		return fail(err, "reading a profile");
+	err = read_sections(&reader, &file);
+	for (int i = 0; i < PROFILE_TABLES; i++)
+		free(reader.numbers[i]);
+	free(reader.parents);
+	if (err)
+		profile_free(reader.profile);
+	else
+		*ret = reader.profile;
+	return err;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small questions to /proc. A process may end, or its pid be taken by another, between any two of them: whoever asks
+ * about a sampled process compares its start as well.
+ */
+#include "proc/process.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+#define PROC_TEXT ((size_t)1 << 20)
+
+bool process_exists(uint32_t pid)
+{
+	return pid && pid <= INT_MAX && (!kill((pid_t)pid, 0) || errno == EPERM);
+}
+
+static int read_proc(uint32_t pid, const char *name, struct buf *ret)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	return file_read(path, PROC_TEXT, ret);
+}
+
+/* /proc/PID/stat: the name in parentheses may hold anything, so fields are counted from the last ')'. */
+bool process_is(uint32_t pid, uint64_t start)
+{
+	const uint64_t tick = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	autobuf struct buf stat = { 0 };
+	const char *at;
+	uint64_t begun;
+
+	if (read_proc(pid, "stat", &stat) || !stat.len)
+		return false;
+	at = strrchr(stat.data, ')');
+	for (int field = 2; at && field < 22; field++) {
+		at = strchr(at + 1, ' ');
+	}
+	if (!at)
+		return false;
+	begun = strtoull(at + 1, NULL, 10);
+	return begun == start / tick;
+}
+
+int process_exe(uint32_t pid, struct buf *ret)
+{
+	static const char deleted[] = " (deleted)";
+	char path[64], exe[PATH_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	len = readlink(path, exe, sizeof(exe));
+	if (len < 0)
+		return -errno;
+	if ((size_t)len >= sizeof(deleted) && !memcmp(exe + len - (sizeof(deleted) - 1), deleted, sizeof(deleted) - 1))
+		len -= (ssize_t)sizeof(deleted) - 1;
+	buf_add(ret, exe, (size_t)len);
+	return buf_error(ret);
+}
+
+int process_cgroup(uint32_t pid, struct buf *ret)
+{
+	autobuf struct buf text = { 0 };
+	const char *line;
+	int err = read_proc(pid, "cgroup", &text);
+
+	if (err)
+		return err;
+	if (!text.len)
+		return -ENOENT;
+	line = !strncmp(text.data, "0::", 3) ? text.data : strstr(text.data, "\n0::");
+	if (!line)
+		return -ENOENT;
+	line = strchr(line, '/');
+	if (!line)
+		return -ENOENT;
+	buf_add(ret, line, strcspn(line, "\n"));
+	return buf_error(ret);
+}
+
+int machine_times(struct machine_times *ret)
+{
+	const uint64_t us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	unsigned long long user, nice, system, idle, iowait, irq, softirq;
+	autobuf struct buf text = { 0 };
+	int err = file_read("/proc/stat", PROC_TEXT, &text);
+
+	if (err)
+		return err;
+	if (!text.len || sscanf(text.data, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &iowait,
+				&irq, &softirq) != 7)
+		return -EBADMSG;
+	ret->user = (user + nice) * us;
+	ret->kernel = (system + irq + softirq) * us;
+	ret->idle = (idle + iowait) * us;
+	return 0;
+}
+
+uint64_t self_capabilities(void)
+{
+	autobuf struct buf text = { 0 };
+	const char *line;
+
+	if (file_read("/proc/self/status", PROC_TEXT, &text) || !text.len)
+		return UINT64_MAX;
+	line = strstr(text.data, "\nCapEff:");
+	return line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : UINT64_MAX;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What /proc says of a process that is still there, and of the machine. */
+#ifndef WICK_PROC_PROCESS_H
+#define WICK_PROC_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+
+bool process_exists(uint32_t pid);
+
+/* Whether the process that has the pid now began at `start` (ns since boot), as exactly as /proc tells. */
+bool process_is(uint32_t pid, uint64_t start);
+
+/* The path of its program, without " (deleted)". -errno if it is gone or has none. */
+int process_exe(uint32_t pid, struct buf *ret);
+
+/* Its path in the v2 cgroup tree. */
+int process_cgroup(uint32_t pid, struct buf *ret);
+
+/* Microseconds that the CPUs have spent since boot, all together. */
+struct machine_times {
+	uint64_t user, kernel, idle;
+};
+int machine_times(struct machine_times *ret);
+
+/* Effective capabilities of this process as a bit mask; all bits if they cannot be read. */
+uint64_t self_capabilities(void);
+
+#endif

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program that spends 70, 20 and 10 percent of its time in three functions, each reached by a path of its own, is
+# seen so through every filter, and nobody else is in the profile.
+
+# shellcheck source=../lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+hz=1499
+seconds=1.5
+
+# only NAME COMM...: no other names in the profile than these
+only() {
+	local name=$1
+	shift
+	is "$name: nobody else" "$(comms "$T/x.folded" | tr '\n' ' ')" "$(printf '%s\n' "$@" | sort | tr '\n' ' ')"
+}
+
+# Another load of the same kind that no filter below asks for, so that there is somebody to leave out.
+start /dev/null "$PROGS/shares-pad" -n bystander
+bystander=$started
+
+start /dev/null "$PROGS/shares" -n by-pid
+ok '-p: runs' record -F "$hz" -p "$started" "$seconds"
+shares_hold '-p' "$T/x.folded" by-pid "$PROGS/shares"
+only '-p' by-pid
+sums_hold '-p' "$T/x.json" "$T/x.folded"
+holds '-p: the bystander was left out by the filter' "$(stat_of "$T/x.json" .left_out.filter) > 0"
+is '-p: the process is listed with its program' \
+	"$(stat_of "$T/x.json" ".processes[] | select(.pid == $started) | .comm + \" \" + .exe")" \
+	"by-pid $(readlink -f "$PROGS/shares")"
+
+ok '-p with two pids: runs' record -F "$hz" -p "$started,$bystander" "$seconds"
+shares_hold '-p with two pids' "$T/x.folded" by-pid "$PROGS/shares"
+shares_hold '-p with two pids, the second' "$T/x.folded" bystander "$PROGS/shares-pad"
+only '-p with two pids' by-pid bystander
+
+ok '-n: runs' record -F "$hz" -n by-pid "$seconds"
+shares_hold '-n' "$T/x.folded" by-pid "$PROGS/shares"
+only '-n' by-pid
+stop "$started"
+
+start /dev/null "$PROGS/shares" -j 2
+threads=$started
+wait_for 10 grep -q shares-t1 "/proc/$threads/task/"*/comm
+tid=$(grep -l '^shares-t1$' "/proc/$threads/task/"*/comm | cut -d/ -f5)
+ok '-t: runs' record -F "$hz" -t "$tid" "$seconds"
+shares_hold '-t' "$T/x.folded" shares-t1 "$PROGS/shares"
+only '-t' shares-t1
+ok '-p with threads: runs' record -F "$hz" -p "$threads" "$seconds"
+shares_hold '-p with threads, the first' "$T/x.folded" shares-t0 "$PROGS/shares"
+shares_hold '-p with threads, the second' "$T/x.folded" shares-t1 "$PROGS/shares"
+only '-p with threads' shares-t0 shares-t1
+stop "$threads"
+
+cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+if [ -n "$cgroups" ]; then
+	group=$cgroups/wick-test-$$
+	at_end "rmdir '$group/below' '$group'"
+	at_end "while read -r pid; do kill -KILL \$pid; done <'$group/below/cgroup.procs'; wait"
+	mkdir -p "$group/below"
+	start /dev/null bash -c 'echo $$ >"$1/below/cgroup.procs" && exec "$2" -n in-group' - "$group" "$PROGS/shares"
+	wait_for 10 grep -q in-group "/proc/$started/comm"
+	ok '--cgroup, one above it: runs' record -F "$hz" --cgroup "$group" "$seconds"
+	shares_hold '--cgroup' "$T/x.folded" in-group "$PROGS/shares"
+	only '--cgroup' in-group
+	# A group of that name's beginning is another group.
+	mkdir "$group/bel"
+	at_end "rmdir '$group/bel'"
+	ok '--cgroup, an empty one beside it: runs' record -F "$hz" --cgroup "$group/bel" 0.5
+	is '--cgroup, an empty one beside it: nothing' "$(stat_of "$T/x.json" .samples.taken)" 0
+	stop "$started"
+else
+	skip '--cgroup' 'no v2 hierarchy is mounted'
+fi
+stop "$bystander"
+
+start /dev/null taskset -c 0 "$PROGS/shares" -n on-cpu0
+first=$started
+start /dev/null taskset -c 1 "$PROGS/shares-pad" -n on-cpu1
+ok '-C: runs' record -F "$hz" -C 1 "$seconds"
+shares_hold '-C' "$T/x.folded" on-cpu1 "$PROGS/shares-pad"
+is '-C: nothing of the other CPU' "$(folded_sum "$T/x.folded" on-cpu0)" 0
+holds '-C: one CPU was expected to tick' \
+	"abs($(stat_of "$T/x.json" .expected) - $hz * $(stat_of "$T/x.json" .duration_s)) < 0.1 * $hz"
+stop "$first" "$started"
+
+start /dev/null "$PROGS/shares" -f
+ok '--children: runs' record -F "$hz" -p "$started" --children "$seconds"
+shares_hold '--children' "$T/x.folded" shares "$PROGS/shares"
+only '--children' shares
+holds '--children: several of them' "$(stat_of "$T/x.json" '[.processes[] | select(.comm == "shares")] | length') >= 4"
+ok 'the parent alone: runs' record -F "$hz" -p "$started" 0.5
+holds 'the parent alone: hardly a sample, its children do the work' "$(stat_of "$T/x.json" .samples.taken) < 0.1 * $hz"
+stop "$started"
+
+run "$WICK" record -F "$hz" -o "$T/x.folded" --stats "$T/x.json" -- "$PROGS/shares" -s 1 -x 7
+is '-- COMMAND: its exit status' "$status" 7
+shares_hold '-- COMMAND' "$T/x.folded" shares "$PROGS/shares"
+cpu=$(sed -n 's/^cpu //p' "$T/stdout")
+holds '-- COMMAND: its output is its own' "${cpu:-0} >= 1"
+holds '-- COMMAND: all of its time was seen' \
+	"abs($(folded_sum "$T/x.folded" shares) + $(stat_of "$T/x.json" .missed) - $hz * ${cpu:-0}) < 0.05 * $hz"
+run "$WICK" record -F "$hz" -o "$T/x.folded" --stats "$T/x.json" -- "$PROGS/shares" -s 1 -f
+is '-- COMMAND with children: exit status' "$status" 0
+shares_hold '-- COMMAND with children' "$T/x.folded" shares "$PROGS/shares"
+run "$WICK" record -o "$T/x.folded" -- sh -c 'kill -TERM $$'
+is '-- COMMAND that dies by a signal: as a shell says it' "$status" 143
+run "$WICK" record -o "$T/x.folded" -- "$T/no-such-command"
+is '-- COMMAND that is not there' "$status" 1
+ok '-- COMMAND that is not there: says so' grep -qE '^wick: .*no-such-command' "$T/stderr"
+
+finish

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A CPU that goes and comes back is followed: its samples resume, and the accounting holds.
+
+# shellcheck source=../lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+online=/sys/devices/system/cpu/cpu1/online
+if [ ! -w "$online" ] || [ "$(cat "$online")" != 1 ]; then
+	skip_all 'CPU 1 cannot be taken offline'
+fi
+at_end "echo 1 >$online"
+
+switch() {
+	echo "$1" >"$online" && [ "$(cat "$online")" = "$1" ]
+}
+
+# A load that goes where there is a CPU, and one that comes to CPU 1 when it is back.
+on_cpu1() {
+	taskset -c 1 "$PROGS/shares" -s "$1" -n "$2" >/dev/null
+}
+
+record_start -F 499 -C 1
+wick=$started
+ok 'before: the CPU is busy' on_cpu1 0.5 before
+ok 'it can be taken offline' switch 0
+ok 'and online again' switch 1
+# Until wick has noticed, nothing is sampled there; how long that takes is part of what is shown.
+begin=$EPOCHREALTIME
+for _ in 1 2 3 4 5 6; do
+	on_cpu1 0.5 after
+done
+end "$wick"
+is 'wick ends well' "$status" 0
+sums_hold 'gone and back' "$T/x.json" "$T/x.folded"
+before=$(folded_sum "$T/x.folded" before)
+after=$(folded_sum "$T/x.folded" after)
+diag "samples: $before before, $after after ($(perl -e "printf '%.1f', $EPOCHREALTIME - $begin") s)"
+holds 'sampled before' "$before > 0.8 * 0.5 * 499"
+holds 'samples resume within a second' "$after > 0.6 * 3 * 499"
+
+# Offline when wick starts, online later.
+switch 0
+record_start -F 499
+wick=$started
+switch 1
+for _ in 1 2 3 4 5 6; do
+	on_cpu1 0.5 late
+done
+end "$wick"
+is 'offline at the start: wick ends well' "$status" 0
+sums_hold 'offline at the start' "$T/x.json" "$T/x.folded"
+holds 'offline at the start: followed when it comes' "$(folded_sum "$T/x.folded" late) > 0.6 * 3 * 499"
+
+# And again and again, under load.
+start /dev/null "$PROGS/shares" -j 4
+load=$started
+record_start -F 499
+wick=$started
+for _ in 1 2 3 4 5; do
+	switch 0
+	switch 1
+done
+end "$wick"
+is 'many times: wick ends well' "$status" 0
+sums_hold 'many times' "$T/x.json" "$T/x.folded"
+stop "$load"
+
+finish

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What is not work is left out and counted as such: idle time, unless -I; wick's own work, unless --self. What is work
+# stays, though nobody seems to do it: softirqs on an idle CPU, kernel threads.
+
+# shellcheck source=../lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# What the machine itself says about its idle time, in hundredths
+idle_ticks() {
+	awk '/^cpu / { print $5 + $6, $2 + $3 + $4 + $5 + $6 + $7 + $8 }' /proc/stat
+}
+
+before=$(idle_ticks)
+ok 'idle: runs' record -F 499 2
+after=$(idle_ticks)
+sums_hold 'idle' "$T/x.json" "$T/x.folded"
+is 'idle: the idle task is not in the profile' "$(grep -cE '^swapper.*(default_idle|cpu_idle|pv_native_safe_halt)' <(symbolize -k <"$T/x.folded"))" 0
+idle=$(stat_of "$T/x.json" .left_out.idle)
+holds 'idle: as much was left out as the machine was idle' "
+	my (\$a, \$b) = ([qw($before)], [qw($after)]);
+	abs($idle / $(stat_of "$T/x.json" .fired) - (\$b->[0] - \$a->[0]) / (\$b->[1] - \$a->[1])) < 0.15"
+
+ok '-I: runs' record -F 499 -I 2
+sums_hold '-I' "$T/x.json" "$T/x.folded"
+is '-I: nothing left out as idle' "$(stat_of "$T/x.json" .left_out.idle)" 0
+holds '-I: the idle task is in the profile' "$(awk '/^swapper/ { n += $NF } END { print n + 0 }' "$T/x.folded") > 0"
+holds '-I: all ticks become samples, but for our own' \
+	"$(stat_of "$T/x.json" .samples.taken) == $(stat_of "$T/x.json" .fired) - $(stat_of "$T/x.json" .left_out.self)"
+
+# ---- wick's own work: a drain every millisecond is plenty of it ----
+start /dev/null "$PROGS/storm" 8 2
+load=$started
+ok 'self: runs' record -F 1999 --drain-ms 1 2
+is 'self: not in the profile' "$(folded_sum "$T/x.folded" wick)" 0
+holds 'self: left out, and counted' "$(stat_of "$T/x.json" .left_out.self) > 0"
+ok '--self: runs' record -F 1999 --drain-ms 1 --self 2
+sums_hold '--self' "$T/x.json" "$T/x.folded"
+is '--self: nothing left out' "$(stat_of "$T/x.json" .left_out.self)" 0
+holds '--self: in the profile' "$(folded_sum "$T/x.folded" wick) > 0"
+stop "$load"
+
+# ---- softirq work on an idle CPU: packets steered to it, that nobody reads ----
+steer=/sys/class/net/lo/queues/rx-0/rps_cpus
+if [ -w "$steer" ] && [ "$(nproc)" -ge 2 ]; then
+	at_end "echo $(cat "$steer") >$steer"
+	ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null
+	echo 2 >"$steer"
+	start /dev/null "$PROGS/udpflood" 0
+	ok 'softirq: runs' record -F 1499 -C 1 2
+	stop "$started"
+	symbolize -k <"$T/x.folded" >"$T/named"
+	softirq=$(awk '/^swapper.*(net_rx_action|process_backlog|__napi_poll)/ { n += $NF } END { print n + 0 }' "$T/named")
+	holds 'softirq: work done while idle is in the profile' "$softirq > 20"
+	sums_hold 'softirq' "$T/x.json" "$T/x.folded"
+else
+	skip 'softirq' 'packets cannot be steered here'
+fi
+
+# ---- kernel threads are samples like any other ----
+start /dev/null bash -c 'while :; do dd if=/dev/zero of="$1/f" bs=1M count=64 conv=fsync; done' - "$T"
+ok 'kernel threads: runs' record -F 1999 2
+stop "$started"
+ok 'kernel threads: in the profile, with kernel frames only' \
+	grep -qE '^(kworker|ksoftirqd|rcu_|kswapd|jbd2|migration)[^;]*;[^;]*_\[k\]' "$T/x.folded"
+
+finish

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A program busy for the first quarter of every 1/99 of a second: a sampler of 99 Hz and a fixed phase sees it always or
+# never; wick sees a quarter.
+
+# shellcheck source=../lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# seen ARGUMENT...: the share of ticks in which the program was seen
+seen() {
+	record -F 99 -C 0 "$@" >&2 || return 1
+	perl -e "printf '%.4f', $(folded_sum "$T/x.folded" periodic) / ($(stat_of "$T/x.json" .fired) || 1)"
+}
+
+start "$T/periodic" "$PROGS/periodic" 99 28 0
+wait_for 10 grep -q periodic "/proc/$started/comm"
+
+share=$(seen 12)
+holds "a quarter, as it is (seen: $share)" "abs($share - 0.25) < 0.08"
+
+# Several runs, because by chance one phase can be at the edge.
+wrong=
+for _ in 1 2 3 4; do
+	fixed=$(seen --no-jitter 2)
+	wrong="$wrong $fixed"
+done
+diag "without jitter:$wrong"
+holds 'without jitter each run is far off, so jitter is what helps' "
+	my @off = map { abs(\$_ - 0.25) } qw($wrong);
+	my \$mean = 0;
+	\$mean += \$_ / @off for @off;
+	\$mean > 0.18 && \$mean > 2 * abs($share - 0.25)"
+
+finish

@@ -1,0 +1,274 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the shell tests share: TAP, a scratch folder, children that do not outlive the test, waiting with a deadline, and
+# reading of wick's outputs. A test sources this, says ok, is and holds, and ends with `finish`.
+#
+# From the environment: WICK (the program under test), WICK_PROGS (the programs to profile), CI (what cannot run fails).
+
+set -u
+export LC_ALL=C
+
+tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+WICK=${WICK:-$tests_dir/../build/wick}
+export PROGS=${WICK_PROGS:-$tests_dir/../build/progs}
+T=$(mktemp -d "${TMPDIR:-/tmp}/wick-test.XXXXXX")
+
+tap_count=0
+tap_failed=0
+children=()
+undo=()
+status=0
+started=0
+
+# ---- TAP ----
+
+diag() {
+	printf '%s\n' "$*" | sed 's/^/# /' >&2
+}
+
+pass() {
+	tap_count=$((tap_count + 1))
+	printf 'ok %d - %s\n' "$tap_count" "$1"
+}
+
+flunk() {
+	tap_count=$((tap_count + 1))
+	tap_failed=$((tap_failed + 1))
+	printf 'not ok %d - %s\n' "$tap_count" "$1"
+}
+
+# ok NAME COMMAND...: the command says yes
+ok() {
+	local name=$1
+	shift
+	if "$@"; then
+		pass "$name"
+	else
+		flunk "$name"
+		diag "failed: $*"
+		return 1
+	fi
+}
+
+# is NAME GOT WANTED
+is() {
+	if [ "$2" = "$3" ]; then
+		pass "$1"
+	else
+		flunk "$1"
+		diag "got    '$2'" && diag "wanted '$3'"
+		return 1
+	fi
+}
+
+# holds NAME EXPRESSION: arithmetic, fractions too, is true
+holds() {
+	if perl -e 'exit !(eval($ARGV[0]) // die $@)' -- "$2"; then
+		pass "$1"
+	else
+		flunk "$1"
+		diag "does not hold: $2"
+		return 1
+	fi
+}
+
+# skip NAME WHY: only for what the machine cannot do
+skip() {
+	tap_count=$((tap_count + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
+}
+
+skip_all() {
+	printf '1..0 # SKIP %s\n' "$1"
+	exit 0
+}
+
+finish() {
+	printf '1..%d\n' "$tap_count"
+	exit "$((tap_failed > 0))"
+}
+
+# ---- Children, cleaning up, waiting ----
+
+cleanup() {
+	local i pid
+
+	set +u
+	for ((i = ${#undo[@]} - 1; i >= 0; i--)); do
+		eval "${undo[i]}" >/dev/null 2>&1
+	done
+	for pid in "${children[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	wait 2>/dev/null
+	rm -rf "$T"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM HUP
+
+# at_end COMMAND: run when the test ends, however it ends; the last one first
+at_end() {
+	undo+=("$1")
+}
+
+# start OUTPUT COMMAND...: in the background, its words to a file; its pid in $started
+start() {
+	local output=$1
+	shift
+	"$@" >"$output" 2>&1 &
+	started=$!
+	children+=("$started")
+}
+
+# stop PID...: ends children and waits for them
+stop() {
+	local pid
+	for pid in "$@"; do
+		kill -KILL "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+	done
+}
+
+# wait_for SECONDS COMMAND...: until the command says yes
+wait_for() {
+	local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		if ((${EPOCHREALTIME/./} > deadline)); then
+			diag "still not so: $*"
+			return 1
+		fi
+		read -rt 0.02 <> <(:)
+	done
+	return 0
+}
+
+gone() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# ticks PID: the CPU time it has used, in hundredths of a second; burned PID TICKS: has it used so much?
+ticks() {
+	awk '{ print $14 + $15 }' "/proc/$1/stat"
+}
+
+burned() {
+	[ "$(ticks "$1")" -ge "$2" ]
+}
+
+# run COMMAND...: its exit in $status, its words in $T/stdout and $T/stderr
+run() {
+	if [ "$(type -t "$1")" = function ]; then
+		export -f "${1?}"
+		set -- bash -c '"$@"' - "$@"
+	fi
+	timeout -k 5 60 "$@" >"$T/stdout" 2>"$T/stderr"
+	status=$?
+	return 0
+}
+
+# ---- wick ----
+
+# record ARGUMENT...: must end well; leaves $T/x.folded and $T/x.json
+record() {
+	rm -f "$T/x.folded" "$T/x.json"
+	run "$WICK" record -o "$T/x.folded" --stats "$T/x.json" "$@"
+	if [ "$status" -ne 0 ]; then
+		diag "wick record $* ended with $status: $(cat "$T/stderr")"
+		return 1
+	fi
+}
+
+# record_start ARGUMENT...: the same in the background, when sampling has begun; its pid in $started
+record_start() {
+	rm -f "$T/x.folded" "$T/x.json"
+	start "$T/wick.out" "$WICK" record -o "$T/x.folded" --stats "$T/x.json" "$@"
+	wait_for 20 sampling "$started"
+}
+
+# A process that has perf events and is past its set-up: it sleeps between drains.
+sampling() {
+	local fd events=0
+	for fd in /proc/"$1"/fd/*; do
+		case $(readlink "$fd") in *perf_event*) events=1 ;; esac
+	done
+	[ "$events" = 1 ] && grep -q '^State:[[:space:]]*S' "/proc/$1/status"
+}
+
+# end PID [SIGNAL]: asks wick to end and waits; its exit in $status
+end() {
+	kill "-${2:-INT}" "$1"
+	if ! wait_for 30 gone "$1"; then
+		kill -KILL "$1"
+	fi
+	wait "$1"
+	status=$?
+}
+
+# stat FILE EXPRESSION: from a --stats file
+stat_of() {
+	jq -r "$2" "$1"
+}
+
+# folded_sum FILE [COMM]
+folded_sum() {
+	awk -v comm="${2:-}" '{ n = $NF; sub(/( [0-9]+$)|;.*/, ""); if (comm == "" || $0 == comm) sum += n }
+		END { printf "%d\n", sum }' "$1"
+}
+
+# comms FILE: the names in a profile, one a line
+comms() {
+	sed 's/;.*//; s/ [0-9]*$//' "$1" | sort -u
+}
+
+# symbolize [NAME=]PROGRAM... <FOLDED: file+0xoffset frames of these programs become names of functions; with -k,
+# kernel addresses do as well. NAME is what the file is called in the profile, where that is not its own name.
+symbolize() {
+	perl "$tests_dir/symbolize" "$@"
+}
+
+# sums_hold NAME STATS FOLDED: the accounting is exact
+sums_hold() {
+	local sums
+	sums=$(jq -r '
+		.fired as $fired | .samples.taken as $taken | .samples.counted as $counted |
+		([.left_out[]] | add) as $out | ([.samples.lost[]] | add // 0) as $lost |
+		if $fired != $taken + $out then "fired \($fired) != taken \($taken) + left out \($out)"
+		elif $taken != $counted + $lost then "taken \($taken) != counted \($counted) + lost \($lost)"
+		elif $taken == 0 then "nothing was taken"
+		else "exact" end' "$2")
+	is "$1: fired = taken + left_out, taken = counted + lost" "$sums" exact
+	is "$1: the profile holds what was counted" "$(folded_sum "$3")" "$(jq -r .samples.counted "$2")"
+}
+
+# shares_hold NAME FOLDED COMM PROGRAM: 70, 20 and 10 percent within five standard deviations, each by its path
+shares_hold() {
+	local report
+	report=$(grep -E "^$3;" "$2" | symbolize "$(basename "$4")=$4" | perl -ne '
+		s/ (\d+)$// or next;
+		my $n = $1;
+		my @frames = grep { !/_\[k\]$/ } split /;/;
+		my $leaf = $frames[-1] // "";
+		$all += $n;
+		next unless $leaf =~ /^hot(70|20|10)$/;
+		$hot += $n;
+		$count{$1} += $n;
+		my $path = join ";", @frames;
+		my %way = (70 => "run;a;b;hot70", 20 => "run;c;d;hot20", 10 => "run;e;hot10");
+		$astray += $n unless $path =~ /;(main|thread|in_children);\Q$way{$1}\E$/;
+		END {
+			my @bad;
+			push @bad, "only " . ($hot // 0) . " of " . ($all // 0) . " samples in the hot functions"
+				if !$all || $all < 100 || $hot < 0.9 * $all;
+			push @bad, "$astray of $hot samples not by the known path" if $hot && ($astray // 0) > 0.01 * $hot + 2;
+			for my $percent (70, 20, 10) {
+				my $p = $percent / 100;
+				my $off = $hot ? (($count{$percent} // 0) - $p * $hot) / sqrt($hot * $p * (1 - $p)) : 99;
+				push @bad, sprintf "hot%d has %d of %d, %.1f standard deviations off", $percent,
+					$count{$percent} // 0, $hot, $off if abs($off) > 5;
+			}
+			print @bad ? join("; ", @bad) : "right", "\n";
+		}')
+	is "$1: shares and paths" "$report" right
+}

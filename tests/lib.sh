@@ -19,7 +19,7 @@ tap_failed=0
 children=()
 undo=()
 status=0
-started=0
+started=
 
 # ---- TAP ----
 
@@ -125,6 +125,7 @@ start() {
 stop() {
 	local pid
 	for pid in "$@"; do
+		[ "${pid:-0}" -gt 1 ] || continue
 		kill -KILL "$pid" 2>/dev/null
 		wait "$pid" 2>/dev/null
 	done

@@ -61,12 +61,10 @@ static __always_inline int count_kernel(struct scratch *s)
 /* Adds one to the key's count. 0, or the counter of what went wrong. */
 static __always_inline int count_key(__u32 generation, const struct wire_key *key, struct wire_counters *c)
 {
-	void *map = bpf_map_lookup_elem(&counts, &generation);
+	void *map = generation ? &counts_1 : &counts_0;
 	__u64 *count, one = 1;
 	long err;
 
-	if (!map)
-		return WIRE_lost_error;
 	count = bpf_map_lookup_elem(map, key);
 	if (!count) {
 		err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);

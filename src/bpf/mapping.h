@@ -24,13 +24,31 @@ enum {
 
 #define RB_DEPTH 40
 
+/*
+ * The slot for an address: the first whose pivot is not below it. Pivots ascend, those not in use are zero. Counted
+ * without a branch, because each branch here would double what the verifier has to follow.
+ */
+static __always_inline __u64 mapping_slot(const __u64 *node, __u64 address, bool arange)
+{
+	__u64 last = address - 1, slot = 0, wide = !arange;
+
+	for (int i = 0; i < MAPLE_PIVOTS; i++) {
+		__u64 pivot = node[1 + i] - 1; /* zero becomes the highest */
+		__u64 below = ((pivot - last) & ~pivot) >> 63;
+
+		asm volatile("" : "+r"(below));
+		slot += i < MAPLE_ARANGE_SLOTS - 1 ? below : below & wide;
+	}
+	return slot;
+}
+
 static __always_inline struct vm_area_struct *mapping_in_maple(struct scratch *s)
 {
 	struct mm_struct *mm = (void *)s->mm;
-	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root), address = s->address;
+	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 
 	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
-		__u32 type = entry >> 3 & 15, slots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_SLOTS : MAPLE_SLOTS, i;
+		__u64 type = entry >> 3 & 15, arange = type == MAPLE_ARANGE_64, slot;
 
 		if (entry <= MAPLE_RESERVED)
 			return NULL;
@@ -38,13 +56,8 @@ static __always_inline struct vm_area_struct *mapping_in_maple(struct scratch *s
 			return (void *)entry;
 		if (!type || bpf_probe_read_kernel(s->node, MAPLE_NODE_SIZE, (void *)(entry & ~255ULL)))
 			return NULL;
-		for (i = 0; i < MAPLE_PIVOTS; i++) { /* node: parent, pivots, slots */
-			__u64 pivot = s->node[1 + i];
-
-			if (i >= slots - 1 || (!pivot && i) || pivot >= address)
-				break;
-		}
-		entry = s->node[(slots + i) & 31];
+		slot = mapping_slot(s->node, s->address, arange);
+		entry = s->node[((arange ? MAPLE_ARANGE_SLOTS : MAPLE_SLOTS) + slot) & 31]; /* parent, pivots, slots */
 		if (type == MAPLE_LEAF_64)
 			return (void *)entry;
 	}
@@ -116,7 +129,7 @@ static __always_inline bool mapping_covers(struct scratch *s, struct vm_area_str
 
 /*
  * Finds the mapping of s->address. What is new goes into the next place of the cache, whose index is returned; the
- * file's particulars are left in s->file for whoever wants to announce it. Negative: nothing is mapped there.
+ * file's particulars stay in the scratch for whoever wants to announce it. Negative: nothing is mapped there.
  */
 __attribute__((noinline)) int mapping_find(__u32 which)
 {
@@ -135,12 +148,13 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 		return -1;
 	found.executable = BPF_CORE_READ(vma, vm_flags) & VM_EXEC;
 	file = BPF_CORE_READ(vma, vm_file);
-	s->file.vm_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
+	s->vm_file = (__u64)file;
+	s->vm_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
 	if (file) {
-		mapping_file_key(&s->file.key, file);
+		mapping_file_key(&s->file_key, file);
 		found.kind = WIRE_FRAME_FILE;
-		found.owner = mapping_file_id(&s->file.key);
-		found.offset = s->file.vm_offset - found.start;
+		found.owner = s->file_id = mapping_file_id(&s->file_key);
+		found.offset = s->vm_offset - found.start;
 	} else if (found.start == (__u64)BPF_CORE_READ((struct mm_struct___vdso *)mm, context.vdso)) {
 		found.kind = WIRE_FRAME_VDSO;
 		found.owner = 0; /* the same code in every process */
@@ -151,8 +165,8 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 	}
 	if (!mapping_covers(s, vma, &again) || file != BPF_CORE_READ(vma, vm_file))
 		return -1;
-	s->file.vm_start = found.start;
-	s->file.vm_end = found.end;
+	s->vm_start = found.start;
+	s->vm_end = found.end;
 	at = s->next_mapping++ & (MAPPING_CACHE - 1);
 	s->mappings[at] = found;
 	return at;
@@ -165,32 +179,27 @@ static __always_inline __u64 index_of_mapping(__u64 at)
 	return at & (MAPPING_CACHE - 1);
 }
 
-/* Tells user space of the file that mapping_find has just left in s->file, if it is new. Its path is read then. */
+/* Tells user space of the file that mapping_find has just found. Its path is read only here. */
 __attribute__((noinline)) int mapping_announce(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	struct mm_struct *mm;
-	struct vm_area_struct *vma;
+	struct path_scratch *p = path_of(PATH_FILE, s ? (void *)s->vm_file : NULL);
 	__u32 one = 1;
-	__u64 len;
 
-	if (!s || bpf_map_lookup_elem(&files, &s->file.id))
+	if (!s || !p)
 		return 0;
-	mm = (void *)s->mm;
-	vma = bpf_core_field_exists(mm->mm_mt) ? mapping_in_maple(s) : mapping_in_rb(s);
-	if (!vma)
-		return 0;
-	s->file.type = WIRE_FILE;
-	s->file.pid = s->pid;
-	s->file.path_len = path_read(s->file.path, BPF_CORE_READ(vma, vm_file));
-	len = s->file.path_len;
-	asm volatile("" : "+r"(len));
-	if (len > WIRE_PATH_LEN)
-		len = WIRE_PATH_LEN;
-	len += __builtin_offsetof(struct wire_file, path);
-	if (bpf_ringbuf_output(&ring, &s->file, len, BPF_RB_NO_WAKEUP))
+	p->file.type = WIRE_FILE;
+	p->file.pid = s->pid;
+	p->file.id = s->file_id;
+	p->file.key = s->file_key;
+	p->file.vm_start = s->vm_start;
+	p->file.vm_end = s->vm_end;
+	p->file.vm_offset = s->vm_offset;
+	p->file.path_len = p->used;
+	if (bpf_ringbuf_output(&ring, &p->file, __builtin_offsetof(struct wire_file, path) + path_len(p),
+			       BPF_RB_NO_WAKEUP))
 		return 0; /* tried again with the next sample that meets it */
-	return bpf_map_update_elem(&files, &s->file.id, &one, BPF_ANY);
+	return bpf_map_update_elem(&files, &s->file_id, &one, BPF_ANY);
 }
 
 #endif

@@ -11,18 +11,6 @@
 #include "bpf/state.h"
 #include "bpf/task.h"
 
-struct notice_scratch {
-	struct wire_notice notice;
-	char slack[PATH_NAME_LEN];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct notice_scratch);
-} notice_scratches SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 18);
@@ -37,36 +25,33 @@ static __always_inline void notice_count(__u32 counter)
 		__sync_fetch_and_add(&c->value[counter], 1);
 }
 
-static __always_inline struct wire_notice *notice_begin(__u32 type, struct task_struct *task)
+static __always_inline struct path_scratch *notice_begin(__u32 type, struct task_struct *task)
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-	struct notice_scratch *s;
+	struct path_scratch *p;
 	struct wire_notice *n;
-	__u32 zero = 0;
+	__u32 which = PATH_NOTICE;
 
-	s = bpf_map_lookup_elem(&notice_scratches, &zero);
-	if (!s)
+	p = bpf_map_lookup_elem(&path_scratches, &which);
+	if (!p)
 		return NULL;
-	n = &s->notice;
+	p->used = 0;
+	n = &p->notice;
 	n->type = type;
 	n->pid = task_pid_here(leader);
 	n->start = task_start(leader);
 	n->parent = 0;
 	n->parent_start = 0;
-	n->path_len = 0;
 	n->cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 	bpf_probe_read_kernel(n->comm, sizeof(n->comm), &task->comm);
-	return n;
+	return p;
 }
 
-static __always_inline void notice_send(struct wire_notice *n)
+static __always_inline void notice_send(struct path_scratch *p)
 {
-	__u64 len = n->path_len;
-
-	asm volatile("" : "+r"(len));
-	if (len > WIRE_PATH_LEN)
-		len = WIRE_PATH_LEN;
-	if (bpf_ringbuf_output(&notices, n, __builtin_offsetof(struct wire_notice, path) + len, count_wakeup(&notices)))
+	p->notice.path_len = p->used;
+	if (bpf_ringbuf_output(&notices, &p->notice, __builtin_offsetof(struct wire_notice, path) + path_len(p),
+			       count_wakeup(&notices)))
 		notice_count(WIRE_note_notices_lost);
 }
 
@@ -74,19 +59,20 @@ SEC("raw_tp/sched_process_exec")
 int on_exec(__u64 *args)
 {
 	struct task_struct *task = (void *)args[0];
-	struct wire_notice *n = notice_begin(WIRE_EXEC, task);
-	struct file *exe;
+	struct path_scratch *p = notice_begin(WIRE_EXEC, task);
+	struct wire_notice *n;
 
-	if (!n)
+	if (!p)
 		return 0;
+	n = &p->notice;
 	if (session.command && n->pid == session.command) {
 		if (bpf_map_update_elem(&pids, &n->pid, &n->start, BPF_ANY))
 			notice_count(WIRE_note_children_full);
 		session.command = 0;
 	}
-	exe = BPF_CORE_READ(task, mm, exe_file);
-	n->path_len = path_read(n->path, exe);
-	notice_send(n);
+	p = path_of(PATH_NOTICE, BPF_CORE_READ(task, mm, exe_file));
+	if (p)
+		notice_send(p);
 	return 0;
 }
 
@@ -94,14 +80,16 @@ SEC("raw_tp/sched_process_fork")
 int on_fork(__u64 *args)
 {
 	struct task_struct *parent = (void *)args[0], *child = (void *)args[1], *leader;
+	struct path_scratch *p;
 	struct wire_notice *n;
 	__u64 *asked;
 
 	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid)) /* a thread */
 		return 0;
-	n = notice_begin(WIRE_FORK, child);
-	if (!n)
+	p = notice_begin(WIRE_FORK, child);
+	if (!p)
 		return 0;
+	n = &p->notice;
 	leader = BPF_CORE_READ(parent, group_leader);
 	n->parent = task_pid_here(leader);
 	n->parent_start = task_start(leader);
@@ -111,7 +99,7 @@ int on_fork(__u64 *args)
 		    bpf_map_update_elem(&pids, &n->pid, &n->start, BPF_ANY))
 			notice_count(WIRE_note_children_full);
 	}
-	notice_send(n);
+	notice_send(p);
 	return 0;
 }
 
@@ -119,20 +107,22 @@ SEC("raw_tp/sched_process_exit")
 int on_exit(__u64 *args)
 {
 	struct task_struct *task = (void *)args[0];
+	struct path_scratch *p;
 	struct wire_notice *n;
 
 	if (BPF_CORE_READ(task, signal, live.counter)) /* other threads go on */
 		return 0;
-	n = notice_begin(WIRE_EXIT, task);
-	if (!n)
+	p = notice_begin(WIRE_EXIT, task);
+	if (!p)
 		return 0;
+	n = &p->notice;
 	if (settings.by_pid) { /* whoever has the pid next is not meant; this one is, until it is gone */
 		__u64 *asked = bpf_map_lookup_elem(&pids, &n->pid);
 
 		if (asked && !*asked)
 			*asked = n->start;
 	}
-	notice_send(n);
+	notice_send(p);
 	return 0;
 }
 

@@ -38,7 +38,10 @@ struct scratch {
 	__u64 mm;
 	__u64 process;
 	struct step_regs regs;
-	__u64 address; /* to find */
+	__u64 address; /* to find; and what was found there last: */
+	__u64 vm_start, vm_end, vm_offset, vm_file;
+	__u64 file_id;
+	struct wire_file_key file_key;
 	__u32 frames;
 	__u32 frames_fp;
 	__u32 next_mapping;
@@ -50,8 +53,6 @@ struct scratch {
 	struct wire_frame user_frames[WIRE_USER_FRAMES + 1];
 	struct wire_kernel_stack kernel;
 	__u64 kernel_frames[WIRE_KERNEL_FRAMES + 1];
-	struct wire_file file;
-	char file_slack[256]; /* the last name of a path may begin at the end of it */
 };
 
 enum scratch_user {
@@ -67,7 +68,7 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* Counts of one generation. Preallocated: nothing is allocated in an interrupt. */
+/* Counts of each generation. Preallocated: nothing is allocated in an interrupt. */
 struct counts {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -78,14 +79,26 @@ struct counts {
 struct counts counts_0 SEC(".maps");
 struct counts counts_1 SEC(".maps");
 
+/* No program reads it. An update of a map of maps returns when every program has ended that ran before it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, WIRE_GENERATIONS);
+	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct counts);
-} counts SEC(".maps") = {
-	.values = { &counts_0, &counts_1 },
-};
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_ARRAY);
+			__uint(max_entries, 1);
+			__type(key, __u32);
+			__type(value, __u32);
+		});
+} grace SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} grace_inner SEC(".maps");
 
 /* Ids of stacks that user space has. Only user space takes any out. */
 struct {

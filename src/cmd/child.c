@@ -42,7 +42,7 @@ int child_prepare(struct child *ret, char **argv)
 		close(go[1]);
 		return fail(-errno, "starting '%s'", argv[0]);
 	}
-	*ret = (struct child){ .pid = fork(), .go = go[1], .failed = failed[0] };
+	*ret = (struct child){ .pid = fork(), .name = argv[0], .go = go[1], .failed = failed[0] };
 	if (!ret->pid) {
 		close(go[1]);
 		close(failed[0]);
@@ -70,7 +70,7 @@ int child_go(struct child *child)
 	if (got != (ssize_t)sizeof(err))
 		return 0;
 	child_wait(child, 0);
-	return fail(-err, "running the command");
+	return fail(-err, "running '%s'", child->name);
 }
 
 static void took(struct child *child, int status)

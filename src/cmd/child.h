@@ -8,6 +8,7 @@
 
 struct child {
 	pid_t pid;
+	const char *name;
 	int go;     /* writing end: one byte lets it exec */
 	int failed; /* reading end: errno, if exec failed */
 	bool ended;

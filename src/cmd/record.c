@@ -116,11 +116,15 @@ static int start(struct record *record)
 	return err;
 }
 
-/* What is lost is said wherever the profile goes; the report and the saved profile have it inside. */
+/* What is lost or missed is said wherever the profile goes; the report has it inside. */
 static void warn_losses(const struct profile *profile)
 {
+	uint64_t missed = profile_counter_value(profile, "note", "missed");
 	autobuf struct buf line = { 0 };
 
+	if (missed)
+		fprintf(stderr, "wick: note: about %llu of %llu ticks were missed\n", (unsigned long long)missed,
+			(unsigned long long)profile_meta(profile)->expected);
 	for (uint32_t i = 1; i < profile_count(profile, PROFILE_COUNTERS); i++) {
 		const struct profile_counter *counter = profile_counter(profile, i);
 
@@ -153,14 +157,15 @@ static int status_of(const struct record *record, int err)
 
 static int record_run(struct record *record)
 {
-	int err = open_all(record);
+	int err;
 
 	catch_signals();
+	err = open_all(record);
 	err = err ? err : start(record);
 	err = err ? err : sample(record);
 	err = err ? err : collect_stop(record->collect);
 	err = err ? err : outputs_write(record->outputs, record->profile);
-	if (!err)
+	if (!err && (record->options.outputs.len || record->options.format))
 		warn_losses(record->profile);
 	if (record->options.command && record->child.pid > 0) {
 		if (err)

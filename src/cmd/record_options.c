@@ -122,10 +122,10 @@ static int add_range(struct numbers *numbers, const char *option, uint64_t from,
 static int parse_numbers(const struct opt_list *items, const char *option, bool ranges, struct numbers *ret)
 {
 	for (size_t i = 0; i < items->len; i++) {
-		char *copy = strdup(items->items[i]), *save = NULL, *word = copy ? strtok_r(copy, ",", &save) : NULL;
-		int err = word ? 0 : fail_plain(-EINVAL, "%s: '%s' is not a number", option, items->items[i]);
+		char *copy = strdup(items->items[i]), *rest = copy, *word;
+		int err = copy ? 0 : fail(-ENOMEM, "%s", option);
 
-		for (; word && !err; word = strtok_r(NULL, ",", &save)) {
+		while (!err && (word = strsep(&rest, ","))) {
 			char *dash = ranges ? strchr(word, '-') : NULL;
 			uint64_t from, to;
 

@@ -42,6 +42,7 @@ struct collect {
 	uint64_t started_ns, drain_at, check_at;
 	struct machine_times times;
 	struct buf gone[2]; /* pids and starts that ended in this window and the one before */
+	uint32_t asked; /* processes up to this one have been asked for their program */
 	bool targets_gone;
 };
 
@@ -65,6 +66,18 @@ static void find_mapping(void *arg, uint32_t pid, struct profile_frame *frame)
 	struct collect *collect = arg;
 
 	addresses_find(collect->addresses, pid, frame);
+}
+
+static int find_program(void *arg, uint32_t pid, uint64_t start, uint32_t *ret_exe, uint32_t *ret_comm)
+{
+	struct collect *collect = arg;
+	autobuf struct buf exe = { 0 }, comm = { 0 };
+
+	if (!pid || !process_is(pid, start) || process_exe(pid, &exe) || process_comm(pid, &comm))
+		return -ESRCH;
+	*ret_exe = profile_bytes(collect->profile, exe.data, exe.len);
+	*ret_comm = profile_bytes(collect->profile, comm.data, comm.len);
+	return 0;
 }
 
 static int sink_stack(void *arg, void *data, size_t len)
@@ -132,6 +145,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .profile = profile,
 						   .seed = sampler_seed(collect->sampler),
 						   .file_found = file_found,
+						   .find_program = find_program,
 						   .find_mapping = collect->addresses ? find_mapping : NULL,
 						   .arg = collect,
 					   });
@@ -177,6 +191,7 @@ static void fill_meta_start(struct collect *collect)
 	meta->wall_ns = clock_ns(CLOCK_REALTIME);
 	meta->event = profile_string(collect->profile, options->cycles ? "cycles" : "cpu-clock");
 	meta->unit = profile_string(collect->profile, "samples");
+	meta->version = profile_string(collect->profile, WICK_RELEASE);
 	if (!uname(&name)) {
 		meta->host = profile_string(collect->profile, name.nodename);
 		meta->kernel = profile_string(collect->profile, name.release);
@@ -206,11 +221,12 @@ int collect_start(struct collect *collect)
 /* Programs of processes that began before wick did, while they still can be asked. */
 static void name_processes(struct collect *collect)
 {
-	uint32_t number = 0;
+	uint32_t number = collect->asked;
 
+	/* Each is asked once: one that is gone will not come back. */
 	while ((number = ingest_next_unknown(collect->ingest, number))) {
 		struct profile_process *process = profile_process(collect->profile, number);
-		autobuf struct buf exe = { 0 }, cgroup = { 0 };
+		autobuf struct buf exe = { 0 }, cgroup = { 0 }, comm = { 0 };
 
 		if (!process->pid || !process_is(process->pid, process->start))
 			continue;
@@ -218,7 +234,10 @@ static void name_processes(struct collect *collect)
 			process->exe = profile_bytes(collect->profile, exe.data, exe.len);
 		if (!process_cgroup(process->pid, &cgroup))
 			process->cgroup = profile_bytes(collect->profile, cgroup.data, cgroup.len);
+		if (!process_comm(process->pid, &comm))
+			process->comm = profile_bytes(collect->profile, comm.data, comm.len);
 	}
+	collect->asked = profile_count(collect->profile, PROFILE_PROCESSES) - 1;
 }
 
 /* A process that ended is taken out of the filter only when its last samples have surely been seen. */
@@ -274,7 +293,7 @@ int collect_poll(struct collect *collect, int timeout_ms)
 
 	if (ready < 0)
 		return -errno;
-	if (ready > 0)
+	if (ready > 0 || collect->addresses) /* processes must be asked while they live */
 		err = sampler_consume(collect->sampler, &collect->sinks);
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (!err && (now >= collect->drain_at || sampler_is_filling(collect->sampler))) {
@@ -361,8 +380,7 @@ int collect_stop(struct collect *collect)
 	fill_meta_end(collect);
 	ticks_stop(collect->ticks);
 	profile_meta(collect->profile)->expected = ticks_expected(collect->ticks);
-	err = drain(collect);
-	err = err ? err : drain(collect); /* the other generation */
+	err = drain(collect); /* the other generation has been empty since the drain before */
 	if (err)
 		return err;
 	for (int i = 0; i < WIRE_COUNTERS && !err; i++)

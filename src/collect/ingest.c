@@ -25,7 +25,7 @@ struct ingest {
 	struct map kernel_stacks; /* id → index into kernel_frames: a count, then frames, root first */
 	struct map files;         /* id → file */
 	struct map processes;     /* process id → process, for those sampled */
-	struct map programs;      /* process id → string of the program, for all that were noticed */
+	struct map programs;      /* process id → strings of program and name, for all that were noticed */
 	struct map samples;       /* hash of key → sample */
 	uint32_t *kernel_frames;
 	size_t kernel_len, kernel_cap;
@@ -300,21 +300,65 @@ int ingest_record(struct ingest *ingest, const void *data, size_t len)
 	}
 }
 
-static int notice_program(struct ingest *ingest, uint64_t id, uint32_t program)
+/* A program and the name that the process took with it, in one word. */
+static uint64_t program_of(uint32_t exe, uint32_t comm)
 {
-	uint64_t *process = map_get(&ingest->processes, id);
-	int err = remember(&ingest->programs, id, program);
+	return (uint64_t)comm << 32 | exe;
+}
 
-	if (!err && process)
-		profile_process(ingest->options.profile, *process)->exe = program;
-	return err;
+static void set_program(struct ingest *ingest, uint32_t process, uint64_t program)
+{
+	struct profile_process *in = profile_process(ingest->options.profile, process);
+
+	in->exe = (uint32_t)program;
+	in->comm = (uint32_t)(program >> 32);
+}
+
+static int notice_program(struct ingest *ingest, uint64_t id, uint64_t program)
+{
+	uint64_t *process = map_get(&ingest->processes, id), *slot = map_put(&ingest->programs, id);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = program;
+	if (process)
+		set_program(ingest, (uint32_t)*process, program);
+	return 0;
+}
+
+static int notice_exec(struct ingest *ingest, const struct wire_notice *notice, const char *path)
+{
+	struct profile *profile = ingest->options.profile;
+	uint32_t exe = path_string(profile, path, notice->path_len);
+	uint32_t comm = profile_bytes(profile, notice->comm, strnlen(notice->comm, sizeof(notice->comm)));
+
+	if (exe == PROFILE_FULL || comm == PROFILE_FULL)
+		return -ENOMEM;
+	return notice_program(ingest, wire_process_id(notice->pid, notice->start), program_of(exe, comm));
+}
+
+/* A new process runs its parent's program until it execs its own. */
+static int notice_fork(struct ingest *ingest, const struct wire_notice *notice)
+{
+	uint64_t parent = wire_process_id(notice->parent, notice->parent_start);
+	uint64_t *known = map_get(&ingest->programs, parent);
+	uint32_t exe = PROFILE_NONE, comm = PROFILE_NONE;
+
+	if (!known && ingest->options.find_program) { /* asked once: what was not found is remembered as well */
+		ingest->options.find_program(ingest->options.arg, notice->parent, notice->parent_start, &exe, &comm);
+		known = map_put(&ingest->programs, parent);
+		if (!known)
+			return -ENOMEM;
+		*known = program_of(exe, comm);
+	}
+	return known ? notice_program(ingest, wire_process_id(notice->pid, notice->start), *known) : 0;
 }
 
 int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct ingest_ended *ret_ended)
 {
 	const size_t fixed = offsetof(struct wire_notice, path);
 	struct wire_notice notice;
-	uint64_t id, *program;
+	uint64_t id;
 
 	*ret_ended = (struct ingest_ended){ 0 };
 	if (len < fixed)
@@ -325,11 +369,9 @@ int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct in
 	id = wire_process_id(notice.pid, notice.start);
 	switch (notice.type) {
 	case WIRE_EXEC:
-		return notice_program(ingest, id,
-				      path_string(ingest->options.profile, (const char *)data + fixed, notice.path_len));
+		return notice_exec(ingest, &notice, (const char *)data + fixed);
 	case WIRE_FORK:
-		program = map_get(&ingest->programs, wire_process_id(notice.parent, notice.parent_start));
-		return program ? notice_program(ingest, id, *program) : 0;
+		return notice_fork(ingest, &notice);
 	case WIRE_EXIT:
 		ret_ended->pid = notice.pid;
 		ret_ended->start = notice.start;
@@ -371,7 +413,7 @@ static uint32_t process_of(struct ingest *ingest, const struct wire_key *key)
 	process->start = key->start;
 	program = map_get(&ingest->programs, id);
 	if (program)
-		process->exe = *program;
+		set_program(ingest, number, *program);
 	return number;
 }
 
@@ -405,7 +447,8 @@ int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t cou
 
 	if (sample.stack == PROFILE_FULL || sample.process == PROFILE_FULL || sample.comm == PROFILE_FULL)
 		return -ENOMEM;
-	profile_process(profile, sample.process)->comm = sample.comm;
+	if (!profile_process(profile, sample.process)->comm)
+		profile_process(profile, sample.process)->comm = sample.comm;
 	return remember(&ingest->samples, wire_hash_key(ingest->options.seed, key),
 			profile_add_sample(profile, &sample));
 }

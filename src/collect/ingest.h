@@ -23,11 +23,15 @@ typedef void ingest_file_found(void *arg, uint32_t file, const struct wire_file 
 /* Turns a frame that is an address in a process (FRAME_JIT) into one in a file, where it is; see settings.no_tree. */
 typedef void ingest_find_mapping(void *arg, uint32_t pid, struct profile_frame *frame);
 
+/* The program and name (strings of the profile) of a process that wick saw no exec of. */
+typedef int ingest_find_program(void *arg, uint32_t pid, uint64_t start, uint32_t *ret_exe, uint32_t *ret_comm);
+
 struct ingest_options {
 	struct profile *profile;
 	uint64_t seed; /* the one the kernel side hashes with */
 	ingest_file_found *file_found;     /* may be NULL */
 	ingest_find_mapping *find_mapping; /* NULL unless the kernel side cannot */
+	ingest_find_program *find_program; /* may be NULL */
 	void *arg;
 };
 

@@ -2,8 +2,8 @@
 /*
  * Loads the BPF object and holds its maps. Sizes come from the options; a table that is full is the kernel side's to
  * count. The windows of sampler_drain are the heart of the accounting: the program reads the generation once, at its
- * start, and uses it throughout; after the swap one update of a map of maps makes the kernel wait until every program
- * that may have read the old value has ended.
+ * start, and uses it throughout; after the swap an update of a map of maps returns only when every program that may
+ * have read the old value has ended.
  */
 #include "collect/sampler.h"
 
@@ -33,6 +33,7 @@
 #define CHILDREN_MAX 16384
 #define EVENTS_RING (1 << 20)
 #define DRAIN_BATCH 1024
+#define WAKEUP_RING (1 << 18) /* the smallest of the rings that are not sized by an option */
 
 struct sampler {
 	struct sampler_bpf *skel;
@@ -97,10 +98,11 @@ static int set_sizes(struct sampler *sampler, const struct collect_options *opti
 
 static int set_settings(struct sampler *sampler, const struct collect_options *options)
 {
+	uint64_t ring = page_round(options->ring_bytes);
 	struct wire_settings settings = {
 		.seed = sampler->seed,
 		.cpus = sampler->cpus,
-		.wakeup_bytes = (uint32_t)(page_round(options->ring_bytes) / 4),
+		.wakeup_bytes = (uint32_t)(ring < WAKEUP_RING ? ring : WAKEUP_RING) / 4,
 		.by_pid = options->pids_len || options->command,
 		.by_tid = options->tids_len > 0,
 		.by_comm = options->comms_len > 0,
@@ -218,6 +220,7 @@ static int load(struct sampler *sampler, const struct collect_options *options)
 int sampler_load(struct sampler **ret, const struct collect_options *options)
 {
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	struct wire_look look;
 	int err, cpus = libbpf_num_possible_cpus();
 
 	if (!sampler)
@@ -236,6 +239,8 @@ int sampler_load(struct sampler **ret, const struct collect_options *options)
 		sampler->has_tree = false;
 		err = load(sampler, options);
 	}
+	if (!err && sampler_look(sampler, sampler, &look)) /* who we are, whatever else it can tell */
+		err = fail(-errno, "asking the kernel who wick is");
 	err = err ? err : fill_filters(sampler, options);
 	return err ? err : open_shared(sampler);
 }
@@ -361,12 +366,11 @@ int sampler_consume(struct sampler *sampler, const struct sampler_sinks *sinks)
 static int swap_generation(struct sampler *sampler, uint32_t *ret_old)
 {
 	struct sampler_bpf *skel = sampler->skel;
-	uint32_t old = skel->bss->session.generation & 1;
-	int inner = bpf_map__fd(old ? skel->maps.counts_1 : skel->maps.counts_0);
+	uint32_t old = skel->bss->session.generation & 1, zero = 0;
+	int inner = bpf_map__fd(skel->maps.grace_inner);
 
 	__atomic_store_n(&skel->bss->session.generation, !old, __ATOMIC_SEQ_CST);
-	/* Sets what is set already: the kernel waits for a grace period before such an update returns. */
-	if (bpf_map_update_elem(bpf_map__fd(skel->maps.counts), &old, &inner, BPF_ANY))
+	if (bpf_map_update_elem(bpf_map__fd(skel->maps.grace), &zero, &inner, BPF_ANY)) /* waits for a grace period */
 		return fail(-errno, "closing a window");
 	*ret_old = old;
 	return 0;

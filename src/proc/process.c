@@ -68,6 +68,15 @@ int process_exe(uint32_t pid, struct buf *ret)
 	return buf_error(ret);
 }
 
+int process_comm(uint32_t pid, struct buf *ret)
+{
+	int err = read_proc(pid, "comm", ret);
+
+	if (!err && ret->len && ret->data[ret->len - 1] == '\n')
+		ret->len--;
+	return err ? err : ret->len ? 0 : -ENODATA;
+}
+
 int process_cgroup(uint32_t pid, struct buf *ret)
 {
 	autobuf struct buf text = { 0 };

@@ -17,6 +17,9 @@ bool process_is(uint32_t pid, uint64_t start);
 /* The path of its program, without " (deleted)". -errno if it is gone or has none. */
 int process_exe(uint32_t pid, struct buf *ret);
 
+/* The name of its first thread. */
+int process_comm(uint32_t pid, struct buf *ret);
+
 /* Its path in the v2 cgroup tree. */
 int process_cgroup(uint32_t pid, struct buf *ret);
 

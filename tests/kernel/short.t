@@ -42,8 +42,8 @@ is 'each runs in the function of its name' "$(symbolize "$PROGS/short" <"$T/x.fo
 	/^s(\d+);/ or next;
 	my $own = "spin_" . $1 % 4;
 	for my $spin (/;(spin_\d)/g) { print unless $spin eq $own }' | head -3)" ''
-holds 'nearly every one of its samples has its user stack' "
-	$(symbolize "$PROGS/short" <"$T/x.folded" | awk '/^s[0-9]+;.*;main;.*spin_/ { n += $NF } END { print n + 0 }') > 0.7 * $seen"
+holds 'most samples have the whole path, the rest is start and exit' "
+	$(symbolize "$PROGS/short" <"$T/x.folded" | awk '/^s[0-9]+;.*;main;.*spin_/ { n += $NF } END { print n + 0 }') > 0.5 * $seen"
 
 holds 'each is a process of its own' "$(stat_of "$T/x.json" '[.processes[] | select(.comm | test("^s[0-9]+$")) | .pid] | length') >= $distinct"
 

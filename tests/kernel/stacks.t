@@ -43,7 +43,7 @@ done
 for depth in 1022 5000; do
 	sampled "$depth deep" "$PROGS/deep" "$depth"
 	is "$depth deep: cut, and says so" "$(cut -d';' -f1,2 "$T/x.folded" | sort -u)" 'deep;[incomplete: depth]'
-	is "$depth deep: 1,024 frames from the leaf are there" "$(depths)" 1023
+	is "$depth deep: 1,024 frames from the leaf are there" "$(depths)" "$((depth < 1023 ? depth : 1023))"
 	holds "$depth deep: counted under its reason" "$(stat_of "$T/x.json" .stacks.incomplete.depth) ==
 		$(stat_of "$T/x.json" .stacks.user) && $(stat_of "$T/x.json" .stacks.user) > 0"
 done

@@ -10,12 +10,22 @@
 #include <sched.h>
 #include <sys/socket.h>
 
+/* The library has no frame of its own here, so the kernel's part follows the caller of this one. */
+static NOINLINE void flood(int out, const struct sockaddr_in *to)
+{
+	static const char data[64];
+
+	for (unsigned int i = 0; i < 1000; i++)
+		if (sendto(out, data, sizeof(data), 0, (const struct sockaddr *)to, sizeof(*to)) < 0)
+			prog_die("sendto");
+	PROG_STAYS();
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int in = socket(AF_INET, SOCK_DGRAM, 0), out = socket(AF_INET, SOCK_DGRAM, 0);
 	socklen_t len = sizeof(to);
-	char data[64] = "";
 	cpu_set_t cpus;
 
 	if (argc != 2)
@@ -27,8 +37,6 @@ int main(int argc, char **argv)
 		prog_die("sched_setaffinity");
 	if (bind(in, (struct sockaddr *)&to, sizeof(to)) || getsockname(in, (struct sockaddr *)&to, &len))
 		prog_die("bind");
-	for (;;) {
-		if (sendto(out, data, sizeof(data), 0, (struct sockaddr *)&to, len) < 0)
-			prog_die("sendto");
-	}
+	for (;;)
+		flood(out, &to);
 }

@@ -18,6 +18,7 @@
 #define AT(field) offsetof(struct record_options, field)
 #define LIST_MAX 65536
 #define SECONDS_MAX (10.0 * 365 * 24 * 3600)
+#define SECONDS_MIN 0.001
 #define PERIOD_MIN 10000 /* ns: the kernel does no less */
 
 const struct opt record_option_table[] = {
@@ -72,7 +73,7 @@ static int parse_seconds(const char *text, uint64_t *ret_ns)
 	char *end;
 	double seconds = strtod(text, &end);
 
-	if (end == text || *end || !isfinite(seconds) || seconds <= 0 || seconds > SECONDS_MAX) {
+	if (end == text || *end || !isfinite(seconds) || seconds < SECONDS_MIN || seconds > SECONDS_MAX) {
 		fail_plain(-EINVAL, "'%s' is not a number of seconds", text);
 		return fail_hint(-EINVAL, "a command to run goes behind --");
 	}

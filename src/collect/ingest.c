@@ -19,6 +19,8 @@
 #include "bpf/wire.h"
 #include "profile/profile.h"
 
+#define NOT_ANNOUNCED UINT64_MAX /* as the device of a file: the kernel's have 32 bits */
+
 struct ingest {
 	struct ingest_options options;
 	struct map user_stacks;   /* id → node */
@@ -106,7 +108,7 @@ static uint32_t file_of(struct ingest *ingest, uint64_t id)
 
 	if (known)
 		return *known;
-	file = profile_add_file(ingest->options.profile, &(struct profile_file){ .inode = id, .device = UINT64_MAX });
+	file = profile_add_file(ingest->options.profile, &(struct profile_file){ .inode = id, .device = NOT_ANNOUNCED });
 	return remember(&ingest->files, id, file) ? PROFILE_FULL : file;
 }
 
@@ -120,6 +122,16 @@ static uint32_t process_of_id(struct ingest *ingest, uint64_t id)
 		return *known;
 	number = profile_add_process(ingest->options.profile, WIRE_PROCESS_PID(id), id);
 	return remember(&ingest->processes, id, number) ? PROFILE_FULL : number;
+}
+
+/* Whether a frame can be as it was sent; a note why the stack ends is at its root or nowhere. */
+static bool frame_can_be(const struct wire_frame *frame, bool is_root)
+{
+	uint64_t address = WIRE_ADDRESS(frame->where);
+
+	if (WIRE_KIND(frame->where) != WIRE_FRAME_CUT)
+		return WIRE_KIND(frame->where) < WIRE_FRAME_KINDS;
+	return is_root && address < WIRE_COUNTERS && !strcmp(counter_groups[address], "cut");
 }
 
 static int user_frame(struct ingest *ingest, const struct wire_frame *frame, uint32_t *ret)
@@ -145,8 +157,6 @@ static int user_frame(struct ingest *ingest, const struct wire_frame *frame, uin
 		add.kind = FRAME_VDSO;
 		break;
 	case WIRE_FRAME_CUT:
-		if (add.address >= WIRE_COUNTERS || strcmp(counter_groups[add.address], "cut"))
-			return -EBADMSG;
 		*ret = cut_frame(ingest, counter_names[add.address]);
 		return *ret == PROFILE_FULL ? -ENOMEM : 0;
 	default:
@@ -154,6 +164,14 @@ static int user_frame(struct ingest *ingest, const struct wire_frame *frame, uin
 	}
 	*ret = profile_add_frame(ingest->options.profile, &add);
 	return *ret == PROFILE_FULL ? -ENOMEM : 0;
+}
+
+static struct wire_frame frame_at(const void *data, uint32_t index)
+{
+	struct wire_frame frame;
+
+	memcpy(&frame, (const char *)data + sizeof(struct wire_user_stack) + index * sizeof(frame), sizeof(frame));
+	return frame;
 }
 
 static int ingest_user_stack(struct ingest *ingest, const void *data, size_t len)
@@ -166,13 +184,17 @@ static int ingest_user_stack(struct ingest *ingest, const void *data, size_t len
 	memcpy(&head, data, sizeof(head));
 	if (head.count > WIRE_USER_FRAMES + 1 || len < sizeof(head) + head.count * sizeof(struct wire_frame))
 		return -EBADMSG;
-	for (uint32_t i = head.count; i-- > 0;) { /* root first */
-		struct wire_frame frame;
-		uint32_t number;
-		int err;
+	for (uint32_t i = 0; i < head.count; i++) { /* all of them, before the first changes anything */
+		struct wire_frame frame = frame_at(data, i);
 
-		memcpy(&frame, (const char *)data + sizeof(head) + i * sizeof(frame), sizeof(frame));
-		err = user_frame(ingest, &frame, &number);
+		if (!frame_can_be(&frame, i == head.count - 1))
+			return -EBADMSG;
+	}
+	for (uint32_t i = head.count; i-- > 0;) { /* root first */
+		struct wire_frame frame = frame_at(data, i);
+		uint32_t number;
+		int err = user_frame(ingest, &frame, &number);
+
 		if (err)
 			return err;
 		node = profile_add_node(ingest->options.profile, node, number);
@@ -244,8 +266,9 @@ static uint32_t path_string(struct profile *profile, const char *names, size_t l
 		memcpy(path + at, names, name);
 		if (name != 1 || *names != '/')
 			path[--at] = '/';
-		len -= name < len ? name + 1 : name;
-		names += name + 1;
+		name += name < len; /* its NUL */
+		len -= name;
+		names += name;
 	}
 	return profile_bytes(profile, path + at, sizeof(path) - at);
 }
@@ -268,7 +291,7 @@ static int ingest_file(struct ingest *ingest, const void *data, size_t len)
 	if (number == PROFILE_FULL || path == PROFILE_FULL)
 		return -ENOMEM;
 	file = profile_file(profile, number);
-	if (file->path) /* announced twice: two CPUs met it at once */
+	if (file->device != NOT_ANNOUNCED) /* announced twice: two CPUs met it at once */
 		return 0;
 	file->device = found.key.device;
 	file->inode = found.key.inode;

@@ -31,6 +31,7 @@ ok 'SIGINT before its time: written' test -s "$T/x.json"
 start "$T/wick.out" env --default-signal=INT setsid "$WICK" record -o "$T/x.folded" -- "$PROGS/shares" -n ctrl-c
 wick=$started
 wait_for 20 pgrep -x ctrl-c
+wait_for 10 burned "$(pgrep -x ctrl-c)" 30
 kill -INT -- "-$wick"
 wait_for 10 gone "$wick"
 wait "$wick"

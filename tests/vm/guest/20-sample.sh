@@ -11,17 +11,17 @@ names shares
 check "samples one program" succeeded
 check "the sums hold" exact
 check "nothing but that program" only '^shares;'
-all_three=';hot(70|20|10)( |;|$)'
-check "70 percent" share 70 ';hot70(;|$)' "$all_three"
-check "20 percent" share 20 ';hot20(;|$)' "$all_three"
-check "10 percent" share 10 ';hot10(;|$)' "$all_three"
-check "the paths are whole and in order" mostly ';main;run;(a;b;hot70|c;d;hot20|e;hot10)(;|$)' "$all_three"
+all_three=';hot(70|20|10)[; ]'
+check "70 percent" share 70 ';hot70[; ]' "$all_three"
+check "20 percent" share 20 ';hot20[; ]' "$all_three"
+check "10 percent" share 10 ';hot10[; ]' "$all_three"
+check "the paths are whole and in order" mostly ';main;run;(a;b;hot70|c;d;hot20|e;hot10)[; ]' "$all_three"
 end
 
 begin dd if=/dev/zero of=/dev/null bs=64k
 record -p "$begun" 3
-check "samples inside the kernel have kernel frames" some '^dd;.*_\[k\]$'
-check "after the user frames of the same sample" some '^dd;.*busybox\+0x[0-9a-f]+;([^;]*_\[k\];)*[^;]*_\[k\]$'
+check "samples inside the kernel have kernel frames" some '^dd;.*_\[k\] '
+check "after the user frames of the same sample" some '^dd;.*busybox\+0x[0-9a-f]+;([^;]*_\[k\];)*[^;]*_\[k\] '
 check "-p: none but dd" only '^dd;'
 record -p "$begun" -K 2
 check "-K: kernel frames only" none 'busybox\+0x'
@@ -37,7 +37,7 @@ rm /tmp/gone
 record -p "$pid" 3
 names shares gone
 check "a deleted program keeps its name" only '^gone;'
-check "and its frames their offsets" some ';main;run;a;b;hot70(;|$)'
+check "and its frames their offsets" some ';main;run;a;b;hot70[; ]'
 end
 
 begin compat32

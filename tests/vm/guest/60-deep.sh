@@ -27,7 +27,7 @@ more=$(($(cat /tmp/ten) - 10))
 check "a stack of ten and a few frames" [ "$more" -ge 1 -a "$more" -le 4 ]
 check "is whole" whole
 names deep
-check "and named in order" some '^deep;_start;enter;(deep;)+bottom$'
+check "and named in order" some '^deep;_start;enter;(deep;)+bottom '
 
 frames $((limit - more)) >/tmp/most
 check "$limit frames" [ "$(cat /tmp/most)" = $limit ]

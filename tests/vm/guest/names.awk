@@ -2,6 +2,8 @@
 #
 # names.awk -v module=NAME SYMBOLS FOLDED: frames NAME+0xOFFSET become the function that lies there, as run wrote it down.
 
+BEGIN { functions = 0 }
+
 function name(frame,    offset, i) {
 	if (!(frame in known)) {
 		offset = substr(frame, length(module) + 4)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A safe view of an ELF file: mapped, every table checked against the file's size before it is touched, nothing
+ * trusted. 64-bit little endian. The file may shrink while it is read: whoever uses this runs in a process that may
+ * die of it.
+ */
+#ifndef WICK_ELF_IMAGE_H
+#define WICK_ELF_IMAGE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct image;
+
+int image_open(struct image **ret, int fd);
+int image_from_memory(struct image **ret, const void *data, size_t len); /* borrowed */
+void image_free(struct image *image);
+
+const Elf64_Ehdr *image_header(const struct image *image);
+size_t image_size(const struct image *image);
+
+/* Bytes of the file; NULL if the range is not in it. */
+const void *image_bytes(const struct image *image, uint64_t offset, uint64_t len);
+
+struct image_section {
+	const char *name; /* ended by NUL, "" if it has none */
+	uint32_t type;
+	uint64_t flags, address, offset, size, entry_size;
+	uint32_t link, info;
+};
+/* The section of a number or name; false if there is none. Its bytes may still be missing (SHT_NOBITS, cut file). */
+bool image_section(const struct image *image, uint32_t number, struct image_section *ret);
+bool image_section_named(const struct image *image, const char *name, struct image_section *ret);
+uint32_t image_sections(const struct image *image);
+
+/* File offset and virtual address, by the loadable segments. False if it is in none. */
+bool image_offset_to_address(const struct image *image, uint64_t offset, uint64_t *ret);
+bool image_address_to_offset(const struct image *image, uint64_t address, uint64_t *ret);
+
+/* The length of its GNU build id, 0 if it has none. */
+size_t image_build_id(const struct image *image, unsigned char ret[64]);
+
+#endif

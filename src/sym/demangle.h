@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names as people wrote them: C++, Rust (both manglings) and D. */
+#ifndef WICK_SYM_DEMANGLE_H
+#define WICK_SYM_DEMANGLE_H
+
+#include "sym/symbols.h"
+
+struct buf;
+
+/*
+ * Appends the name for people. What is not mangled, or not rightly, is appended as it is. Parts that the compiler split
+ * off (.cold, .part.N, .isra.N, .constprop.N and their like) fold into their function, in every mode but DEMANGLE_NO.
+ */
+void demangle(struct buf *out, const char *name, enum symbols_demangle mode);
+
+#endif

@@ -8,6 +8,7 @@
 #   bpf/ gen/                    BPF objects and their skeletons, shared by all flavours
 #   fuzz/                        fuzz targets, with a library of their own
 #   progs/ static/progs/         programs for tests to profile
+#   bench/                       programs for bench/run
 #   vm/                          kernels for tests/vm, kept by `make clean`
 #
 # A test gets from its environment: WICK (the program under test), WICK_PROGS (where the test programs are), WICK_BUILD
@@ -35,12 +36,13 @@ BPF_SRCS := src/bpf/sampler.bpf.c
 # Everything but main(): what unit tests link with.
 LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) src/proc/maps.c $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c
 
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf fail file intern json map opt text) profile/profile out/out in/wick
+UNIT_TESTS := $(addprefix base/,buf fail file intern json map opt text) elf/buildid proc/maps unwind/step \
+	profile/profile collect/addresses collect/ingest collect/ingest_damaged in/wick out/out cmd/record_options
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := text wick
 # Shell tests that need no root
@@ -57,6 +59,8 @@ PROGS := shares shares-pad short storm exiter manymaps jit vdso names periodic c
 PROG_LIBS := libdla libdlb
 # What of them goes to the machines of tests/vm, linked statically
 STATIC_PROGS := $(filter-out dl,$(PROGS))
+# bench/progs/: a load, built twice, and what runs the tools to measure them
+BENCH_PROGS := steady-fp steady-nofp cost
 # Debian's kernels for tests/vm/run; the first runs in `make test`, all in `make test-long`
 KERNELS := 5.10 6.1 6.12
 
@@ -209,8 +213,22 @@ $(BUILD)/progs/%.so: tests/progs/%.c
 	$Q$(prog_cc) -shared -fPIC
 
 PROG_FILES := $(PROGS:%=$(BUILD)/progs/%) $(PROG_LIBS:%=$(BUILD)/progs/%.so)
+BENCH_FILES := $(BENCH_PROGS:%=$(BUILD)/bench/%)
 VM_FILES := $(BUILD)/static/wick $(STATIC_PROGS:%=$(BUILD)/static/progs/%)
--include $(PROG_FILES:%=%.d) $(STATIC_PROGS:%=$(BUILD)/static/progs/%.d)
+-include $(PROG_FILES:%=%.d) $(BENCH_FILES:%=%.d) $(STATIC_PROGS:%=$(BUILD)/static/progs/%.d)
+
+$(BUILD)/bench/steady-fp: PROG_CFLAGS = -O1 -g -DFRAMES -fno-omit-frame-pointer -fno-optimize-sibling-calls
+$(BUILD)/bench/steady-nofp: PROG_CFLAGS = -O1 -g -fomit-frame-pointer -fno-optimize-sibling-calls
+$(BUILD)/bench/steady-fp $(BUILD)/bench/steady-nofp: bench/progs/steady.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(prog_cc)
+
+$(BUILD)/bench/cost: PROG_CFLAGS = -O2 -g
+$(BUILD)/bench/cost: bench/progs/cost.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(prog_cc) -lbpf
 
 # ---- What people type. Phases are separate invocations of this file: the set-up must be over before any tool is
 # ---- looked for, and tests must not share the machine with a compiler.
@@ -251,7 +269,7 @@ test:
 	$(AGAIN) SAN=1 KERNEL_TESTS='$(KERNEL_SAN_TESTS)' check-kernel
 	$(AGAIN) check-vm
 
-test-build: $(BUILD)/wick $(BUILD)/san/wick $(FUZZ_FILES) $(PROG_FILES) $(VM_FILES)
+test-build: $(BUILD)/wick $(BUILD)/san/wick $(FUZZ_FILES) $(PROG_FILES) $(BENCH_FILES) $(VM_FILES)
 test-build: $(UNIT_NAMES:%=$(BUILD)/tests/unit/%) $(UNIT_NAMES:%=$(BUILD)/san/tests/unit/%)
 
 ## test-long: test, then every kernel, long runs and FUZZ_TIME seconds of real fuzzing for each target
@@ -318,11 +336,12 @@ lint-%: export LINT_CLANG = $(CLANG)
 format:
 	$Qfind $(wildcard src tests bench) -name "*.[ch]" -exec clang-format -i {} +
 
-## bench: measure wick side by side with its peers
+## bench: measure wick side by side with its peers (ROUNDS=5 SECONDS=10)
 bench:
 	$Qscripts/setup bench
-	$(AGAIN) $(PARALLEL) all $(PROG_FILES)
-	$Q$(SUDO) env $(TEST_ENV) bench/run
+	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES)
+	$Q$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" \
+		SECONDS="$$SECONDS" bench/run
 
 MAN_PAGES := $(wildcard docs/man/*.[1-8])
 COMPLETION := $(wildcard scripts/completion.bash)

@@ -32,7 +32,7 @@
 #define BEFORE_NS 1000000  /* between looks, until the first sample */
 #define AFTER_NS 20000000  /* and from then on */
 #define MAPS_NS 1000000000 /* between looks at the maps */
-#define OWNER_TRIES 50	   /* looks until a program without an owner is somebody else's */
+#define OWNER_TRIES 50     /* looks until a program without an owner is somebody else's */
 
 struct program {
 	int fd;
@@ -45,7 +45,7 @@ struct watch {
 	pid_t pid;
 	uint64_t start;
 	uint64_t loaded; /* when the last program appeared before the first sample; 0: not yet */
-	uint64_t first;	 /* when the first sample was seen; 0: not yet */
+	uint64_t first;  /* when the first sample was seen; 0: not yet */
 	uint64_t maps_next;
 	uint64_t map_bytes;
 	uint32_t last_id;
@@ -189,7 +189,8 @@ static void find_first(struct watch *watch)
 	for (unsigned int i = 0; i < watch->programs_count; i++) {
 		const struct program *program = &watch->programs[i];
 
-		if (program->ours && program_info(program, &info) && info.type == BPF_PROG_TYPE_PERF_EVENT && info.run_cnt)
+		if (program->ours && program_info(program, &info) && info.type == BPF_PROG_TYPE_PERF_EVENT &&
+		    info.run_cnt)
 			watch->first = now();
 	}
 }
@@ -224,7 +225,8 @@ static void report_bpf(const struct watch *watch, FILE *out)
 			runs = info.run_cnt;
 		}
 	}
-	fprintf(out, "bpf_ns %.0f\nbpf_runs %lu\nverified %lu\n", runs ? (double)time / (double)runs : 0, runs, verified);
+	fprintf(out, "bpf_ns %.0f\nbpf_runs %lu\nverified %lu\n", runs ? (double)time / (double)runs : 0, runs,
+		verified);
 	fprintf(out, "loaded_ms %.3f\nfirst_ms %.3f\nmap_bytes %lu\n", (double)(watch->loaded - watch->start) / 1e6,
 		(double)(watch->first - watch->start) / 1e6, watch->map_bytes);
 }

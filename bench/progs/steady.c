@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A load that never changes: spins on one CPU at the bottom of stacks that are 43 to 47 frames deep where frame
- * pointers are followed, among them main and what called it. Built twice, with frame pointers and without. Depths and
+ * pointers are followed, among them main and what called it. Built twice, with frame pointers (FRAMES) and without. Depths and
  * leaves take turns, so that a profiler meets a few hundred different stacks and then the same ones again.
  *
  *   steady CPU
@@ -11,21 +11,29 @@
 #include "progs/prog.h"
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 #define LEAST_FRAMES 43
 #define DEPTHS 5
-#define OTHER_FRAMES 4 /* the caller of main, main, run, a leaf */
-#define LEAF_UNITS 20
+#define OTHER_FRAMES 4   /* the caller of main, main, run, a leaf */
+#define LEAF_TURNS 80000 /* some hundreds of microseconds */
 
-#define LEAF(name)                                     \
-	static NOINLINE void name(void)                \
-	{                                              \
-		for (int i = 0; i < LEAF_UNITS; i++) { \
-			PROG_WORK(PROG_UNIT);          \
-			PROG_STAYS();                  \
-		}                                      \
+#ifdef FRAMES
+#define KEEP_FRAME() PROG_FRAME()
+#else
+#define KEEP_FRAME()
+#endif
+
+#define LEAF(name)                                                               \
+	static NOINLINE void name(void)                                          \
+	{                                                                        \
+		uint64_t x = 1;                                                  \
+                                                                                 \
+		KEEP_FRAME();                                                    \
+		for (int i = 0; i < LEAF_TURNS; i++) {                           \
+			x = x * 6364136223846793005ULL + 1442695040888963407ULL; \
+			__asm__ volatile("" : "+r"(x));                          \
+		}                                                                \
 	}
 
 LEAF(parse)

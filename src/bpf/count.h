@@ -15,7 +15,8 @@ static __always_inline __u64 count_wakeup(void *map)
 										  : BPF_RB_NO_WAKEUP;
 }
 
-static __always_inline int count_error(long err)
+/* Errors of map updates are kept in an int: before 6.4 the kernel leaves the upper half of the result undefined. */
+static __always_inline int count_error(int err)
 {
 	return err == -E2BIG ? WIRE_lost_stacks : WIRE_lost_error;
 }
@@ -24,7 +25,7 @@ static __always_inline int count_error(long err)
 static __always_inline int count_send(__u64 id, void *record, __u64 len)
 {
 	__u32 one = 1;
-	long err;
+	int err;
 
 	if (bpf_map_lookup_elem(&known, &id))
 		return 0;
@@ -63,7 +64,7 @@ static __always_inline int count_key(__u32 generation, const struct wire_key *ke
 {
 	void *map = generation ? &counts_1 : &counts_0;
 	__u64 *count, one = 1;
-	long err;
+	int err;
 
 	count = bpf_map_lookup_elem(map, key);
 	if (!count) {

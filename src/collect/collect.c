@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/file.h"
@@ -58,7 +59,16 @@ static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 {
 	struct collect *collect = arg;
 
-	files_identify(collect->sampler, collect->profile, file, found);
+	struct profile *profile = collect->profile;
+	unsigned char id[BUILD_ID_MAX];
+	autoclose int fd = files_open(collect->sampler, found,
+				      profile_text(profile, profile_file(profile, file)->path, NULL));
+	int len = fd < 0 ? fd : buildid_read(fd, id);
+
+	if (len > 0)
+		profile_file(profile, file)->build_id = profile_bytes(profile, id, (size_t)len);
+	else
+		profile_file(profile, file)->reason = profile_string(profile, fd < 0 ? "file_gone" : "no_build_id");
 }
 
 static void find_mapping(void *arg, uint32_t pid, struct profile_frame *frame)

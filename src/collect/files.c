@@ -8,32 +8,39 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "collect/sampler.h"
-#include "elf/buildid.h"
-#include "profile/profile.h"
+#include "sym/symbols.h"
 
-/* Without touching it: a handle, a look at what it is, and only then for reading. */
-static int open_regular(const char *path, int flags)
+int files_reopen(int handle)
 {
-	autoclose int handle = open(path, O_PATH | O_CLOEXEC | flags);
 	char again[64];
 	struct stat stat;
 	int fd;
 
-	if (handle < 0 || fstat(handle, &stat))
+	if (fstat(handle, &stat))
 		return -errno;
 	if (!S_ISREG(stat.st_mode))
 		return -EINVAL;
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", handle);
 	fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
+}
+
+int files_open_regular(const char *path, int flags)
+{
+	autoclose int handle = open(path, O_PATH | O_CLOEXEC | flags);
+
+	return handle < 0 ? -errno : files_reopen(handle);
 }
 
 static int is_file(struct sampler *sampler, int fd, uint64_t id)
@@ -58,13 +65,13 @@ int files_open(struct sampler *sampler, const struct wire_file *found, const cha
 	if (found->pid) { /* the link leads to the file itself, whatever its path leads to now */
 		snprintf(mapped, sizeof(mapped), "/proc/%u/map_files/%llx-%llx", found->pid,
 			 (unsigned long long)found->vm_start, (unsigned long long)found->vm_end);
-		fd = open_regular(mapped, 0);
+		fd = files_open_regular(mapped, 0);
 	}
 	if (fd >= 0 && !is_file(sampler, fd, found->id))
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	fd = *path == '/' ? open_regular(path, O_NOFOLLOW) : -ENOENT;
+	fd = *path == '/' ? files_open_regular(path, O_NOFOLLOW) : -ENOENT;
 	if (fd < 0)
 		return fd;
 	err = is_file(sampler, fd, found->id);
@@ -74,28 +81,58 @@ int files_open(struct sampler *sampler, const struct wire_file *found, const cha
 	return err;
 }
 
-void files_identify(struct sampler *sampler, struct profile *profile, uint32_t file, const struct wire_file *found)
+/* A path below a root that it cannot leave. */
+static int open_below(int root, const char *path)
 {
-	const char *reason = NULL;
-	unsigned char id[BUILD_ID_MAX];
-	uint32_t string;
-	int len;
-	autoclose int fd = files_open(sampler, found, profile_text(profile, profile_file(profile, file)->path, NULL));
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	autoclose int handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
-	if (fd < 0) {
-		reason = "file_gone";
-	} else {
-		len = buildid_read(fd, id);
-		if (len == -ENOEXEC)
-			reason = "not_elf";
-		else if (len < 0)
-			reason = "no_build_id";
+	return handle < 0 ? -errno : files_reopen(handle);
+}
+
+static int open_by_id(int root, const struct symbols_debug *debug)
+{
+	char path[64 + 2 * sizeof(debug->build_id)] = "/usr/lib/debug/.build-id/";
+	size_t at = strlen(path);
+
+	if (debug->build_id_len < 2)
+		return -ENOENT;
+	for (size_t i = 0; i < debug->build_id_len; i++)
+		at += (size_t)snprintf(path + at, sizeof(path) - at, i ? "%02x" : "%02x/", debug->build_id[i]);
+	snprintf(path + at, sizeof(path) - at, ".debug");
+	return open_below(root, path);
+}
+
+static int open_by_link(int root, const char *path, const struct symbols_debug *debug)
+{
+	static const char *const places[] = { "%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s" };
+	const char *slash = strrchr(path, '/');
+	char whole[PATH_MAX];
+	int fd = -ENOENT;
+
+	if (!slash || !*debug->link || strchr(debug->link, '/'))
+		return -ENOENT;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && fd < 0; i++)
+		if ((size_t)snprintf(whole, sizeof(whole), places[i], (int)(slash - path), path, debug->link) < sizeof(whole))
+			fd = open_below(root, whole);
+	return fd;
+}
+
+int files_open_debug(uint32_t pid, const char *path, const struct symbols_debug *debug)
+{
+	char roots[2][64] = { "/", "" };
+	int fd = -ENOENT;
+
+	if (pid)
+		snprintf(roots[1], sizeof(roots[1]), "/proc/%u/root", pid);
+	for (int i = 0; i < 2 && fd < 0 && *roots[i]; i++) {
+		autoclose int root = open(roots[i], O_PATH | O_CLOEXEC | O_DIRECTORY);
+
+		if (root < 0)
+			continue;
+		fd = open_by_id(root, debug);
+		if (fd < 0)
+			fd = open_by_link(root, path, debug);
 	}
-	string = reason ? profile_string(profile, reason) : profile_bytes(profile, id, (size_t)len);
-	if (string == PROFILE_FULL)
-		return;
-	if (reason)
-		profile_file(profile, file)->reason = string;
-	else
-		profile_file(profile, file)->build_id = string;
+	return fd;
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files that frames lie in: opened where they are mapped, and known to be the right ones. */
+/* The files of targets: opened where they are mapped, known to be the right ones, never by following a target. */
 #ifndef WICK_COLLECT_FILES_H
 #define WICK_COLLECT_FILES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-struct profile;
 struct sampler;
+struct symbols_debug;
 struct wire_file;
 
-/* Opens the file that was found, or -errno: `file_gone` when no way leads to it any more. Never follows a target. */
+/* Opens the file that was found, or -errno when no way leads to it any more. */
 int files_open(struct sampler *sampler, const struct wire_file *found, const char *path);
 
-/* Fills in the build id of the profile's file, or the reason why it has none. */
-void files_identify(struct sampler *sampler, struct profile *profile, uint32_t file, const struct wire_file *found);
+/* A split debug file of the file at `path`, looked for in our root and in that of process `pid`. */
+int files_open_debug(uint32_t pid, const char *path, const struct symbols_debug *debug);
+
+/* Opens a path for reading if it is a regular file, touching nothing else. */
+int files_open_regular(const char *path, int flags);
+int files_reopen(int handle); /* the same for an O_PATH descriptor */
 
 #endif

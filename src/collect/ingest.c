@@ -262,10 +262,11 @@ static uint32_t path_string(struct profile *profile, const char *names, size_t l
 
 		if (at < name + 1)
 			break;
-		at -= name;
-		memcpy(path + at, names, name);
-		if (name != 1 || *names != '/')
+		if (name != 1 || *names != '/') { /* the root's own name adds nothing */
+			at -= name;
+			memcpy(path + at, names, name);
 			path[--at] = '/';
+		}
 		name += name < len; /* its NUL */
 		len -= name;
 		names += name;
@@ -374,7 +375,9 @@ static int notice_fork(struct ingest *ingest, const struct wire_notice *notice)
 			return -ENOMEM;
 		*known = program_of(exe, comm);
 	}
-	return known ? notice_program(ingest, wire_process_id(notice->pid, notice->start), *known) : 0;
+	if (!known || !*known) /* nothing is known: what the child has by now, from its samples, stays */
+		return 0;
+	return notice_program(ingest, wire_process_id(notice->pid, notice->start), *known);
 }
 
 int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct ingest_ended *ret_ended)

@@ -3,7 +3,7 @@
  * One perf event per CPU. Two things are done beside opening them.
  *
  * CPUs that go offline lose their event: the list of online ones is read again every second, and those that came back
- * get a new one.
+ * get a new one, as does a CPU whose ticks have stopped.
  *
  * A fixed period marches in lockstep with work that has the same period: such work is seen always or never. So the
  * period is changed a little every second or so, in pairs around its mean so that the mean rate is kept. The kernel
@@ -31,6 +31,8 @@
 
 #define ONLINE "/sys/devices/system/cpu/online"
 #define ONLINE_EVERY NS_PER_SEC
+#define SILENT (2 * NS_PER_SEC)
+#define SILENT_PERIODS 16
 #define PHASE_EVERY NS_PER_SEC /* at least; and then up to as long again, by chance */
 #define PHASE_PERIODS 32       /* at least so many periods between two changes */
 #define PHASE_SPREAD 0.02      /* of the period, to either side */
@@ -258,6 +260,16 @@ void ticks_stop(struct ticks *ticks)
 	ticks->running = false;
 }
 
+/* A CPU that went and came back between two looks has an event that never fires again. A new one does no harm. */
+static bool is_silent(const struct ticks *ticks, unsigned int cpu, uint64_t now)
+{
+	const struct tick *tick = &ticks->cpus[cpu];
+	uint64_t last = __atomic_load_n(&sampler_cpu(ticks->sampler, cpu)->last_ns, __ATOMIC_RELAXED);
+	uint64_t quiet = now - (last > tick->since_ns ? last : tick->since_ns);
+
+	return ticks->clock && quiet > SILENT && quiet > SILENT_PERIODS * ticks->period;
+}
+
 static int follow_cpus(struct ticks *ticks, uint64_t now)
 {
 	read_online(ticks);
@@ -265,7 +277,7 @@ static int follow_cpus(struct ticks *ticks, uint64_t now)
 		struct tick *tick = &ticks->cpus[i];
 		int err;
 
-		if (tick->fd >= 0 && !tick->online)
+		if (tick->fd >= 0 && (!tick->online || is_silent(ticks, i, now)))
 			stop_tick(tick, now);
 		if (tick->fd >= 0 || !tick->online || !tick->wanted)
 			continue;

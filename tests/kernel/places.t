@@ -48,7 +48,7 @@ works 'no /dev but null' without 'mount -t tmpfs none /dev && mknod /dev/null c 
 # /tmp cannot be written; the output is elsewhere. The scratch folder may be in /tmp: a file system of its own goes there.
 mkdir "$T/out"
 run unshare -m bash -c '
-	mount --make-rprivate / && mount -t tmpfs none "$1/out" && mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp &&
+	mount --make-rprivate / && mount -t tmpfs none "$1/out" && mount --rbind /tmp /tmp && mount -o remount,bind,ro /tmp &&
 	! touch /tmp/wick-cannot 2>/dev/null || exit 9
 	"$2" record -F 999 -p "$3" -o "$1/out/x.folded" 1 && cat "$1/out/x.folded"' - "$T" "$WICK" "$load"
 is '/tmp is read-only: exit' "$status" 0

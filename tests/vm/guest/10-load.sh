@@ -6,7 +6,7 @@
 . /tests/lib.sh
 
 begin shares
-record 3
+record 2
 check "loads and samples the machine" succeeded
 [ "$status" -eq 0 ] || wick record --debug -o /tmp/debug.folded 1 2>&1 | tail -n 60 | sed 's/^/# /'
 check "no complaint: the self-test passed" [ ! -s /tmp/err ]
@@ -15,9 +15,9 @@ check "the busy program was seen" some '^shares;'
 check "by its file" some '^shares;.*shares\+0x'
 end
 
-record 2
+record 1
 check "a machine at rest: idle is left out" at_least 1 left_out.idle
 check "the sums hold at rest" exact
-record -I 2
+record -I 1
 check "-I: idle is a sample" [ "$(stat_of left_out.idle)" = 0 ]
 check "the sums hold with idle" exact

@@ -6,7 +6,7 @@
 . /tests/lib.sh
 
 begin shares
-record -p "$begun" 6
+record -p "$begun" 5
 names shares
 check "samples one program" succeeded
 check "the sums hold" exact
@@ -19,7 +19,7 @@ check "the paths are whole and in order" mostly ';main;run;(a;b;hot70|c;d;hot20|
 end
 
 begin dd if=/dev/zero of=/dev/null bs=64k
-record -p "$begun" 3
+record -p "$begun" 2
 check "samples inside the kernel have kernel frames" some '^dd;.*_\[k\] '
 check "after the user frames of the same sample" some '^dd;.*busybox\+0x[0-9a-f]+;([^;]*_\[k\];)*[^;]*_\[k\] '
 check "-p: none but dd" only '^dd;'
@@ -34,7 +34,7 @@ begin /tmp/gone
 pid=$begun
 timeout 10 sh -c "until grep -q /tmp/gone /proc/$pid/maps; do :; done"
 rm /tmp/gone
-record -p "$pid" 3
+record -p "$pid" 2
 names shares gone
 check "a deleted program keeps its name" only '^gone;'
 check "and its frames their offsets" some ';main;run;a;b;hot70[; ]'

@@ -20,7 +20,7 @@ echo "$second" >$cgroup/below/cgroup.procs
 filtered() {
 	what=$1 pattern=$2 pids=$3
 	shift 3
-	record "$@" 3
+	record "$@" 2
 	check "$what" succeeded
 	check "$what: nothing else" only "$pattern"
 	check "$what: the right processes" [ "$(pids)" = "$pids" ]
@@ -40,7 +40,7 @@ filtered "-p of two" '^(shares|second);' "$first $second" -p "$first,$second"
 filtered "-n" '^second;' "$second" -n second
 filtered "-t" '^shares-t0;' "$third" -t "$(thread "$third")"
 filtered "--cgroup, and what is below it" '^second;' "$second" --cgroup $cgroup
-record -C 0 3
+record -C 0 2
 check "-C: one CPU" succeeded
 check "-C: what runs there" some '^shares;'
 check "-C: not what runs elsewhere" none '^(second|shares-t[01]);'
@@ -53,7 +53,7 @@ begin shares -n outside
 unshare -p -f -m --mount-proc sh -c '
 	. /tests/lib.sh
 	begin shares
-	record -p "$begun" 3
+	record -p "$begun" 2
 	check "a pid name space: -p" only "^shares;"
 	check "a pid name space: the pid is the one seen there" [ "$(pids)" = "$begun" ]
 	check "a pid name space: the sums hold" exact

@@ -13,7 +13,7 @@ record -C 1 -- sh -c "
 	echo 0 >$cpu
 	shares -n without -s 1
 	echo 1 >$cpu
-	taskset 2 shares -n after -s 4"
+	taskset 2 shares -n after -s 3"
 check "a CPU goes and comes back" succeeded
 check "seen before" some '^before;'
 check "not seen while it was away" none '^without;'
@@ -25,7 +25,7 @@ record -- sh -c "
 	echo 0 >$cpu
 	shares -n without -s 1
 	echo 1 >$cpu
-	taskset 2 shares -n after -s 4"
+	taskset 2 shares -n after -s 3"
 check "the other CPU is seen all along" some '^without;'
 check "and the one that came back" some '^after;'
 check "the sums hold for both" exact
@@ -34,7 +34,7 @@ echo 0 >$cpu
 record -- sh -c "
 	shares -n before -s 1
 	echo 1 >$cpu
-	taskset 2 shares -n after -s 4"
+	taskset 2 shares -n after -s 3"
 check "a CPU that comes late" succeeded
 check "is seen" some '^after;'
 check "and the sums hold" exact

@@ -21,12 +21,17 @@ no() {
 	! "$@"
 }
 
-# record ARGUMENT...: wick record with folded stacks and statistics; $wick may say how to run it.
+# record ARGUMENT...: wick record with folded stacks and statistics; $wick may say how to run it. What was begun runs
+# meanwhile and rests again after, so that the checks have the slow CPUs to themselves.
 record() {
 	rm -f /tmp/stats.json /tmp/stats /tmp/folded /tmp/out.folded
+	# shellcheck disable=SC2086 # a list
+	[ -z "${all:-}" ] || kill -CONT $all
 	# shellcheck disable=SC2086 # a command and its options
 	${wick:-wick} record --stats /tmp/stats.json -o /tmp/out.folded "$@" >/tmp/out 2>/tmp/err
 	status=$?
+	# shellcheck disable=SC2086 # a list
+	[ -z "${all:-}" ] || kill -STOP $all
 	echo "[$(cut -d ' ' -f 1 /proc/uptime)] wick record $* => $status" >/dev/console
 	cat /tmp/err >/dev/console
 	# The list of processes is the last member and may be long: awk takes its time, so it stays out.
@@ -129,7 +134,7 @@ begin() {
 
 end() {
 	# shellcheck disable=SC2086 # a list
-	kill $all 2>/dev/null
+	kill -KILL $all 2>/dev/null
 	# shellcheck disable=SC2086
 	wait $all 2>/dev/null
 	all=

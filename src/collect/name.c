@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Naming, once for the whole profile: frames are gathered by the file they lie in, each file is asked for all its
+ * offsets at once, and the answers are put into the frames. Files stay open from when they were met, so exit, deletion
+ * and replacement cost no name. A file whose request fails keeps its frames as they are, and a reason.
+ */
+#include "collect/name.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "collect/files.h"
+#include "collect/jit.h"
+#include "profile/profile.h"
+#include "sym/kernel.h"
+#include "sym/vdso.h"
+#include "worker/protocol.h"
+#include "worker/serve.h"
+#include "worker/worker.h"
+
+#define WORKER_MEMORY ((uint64_t)512 << 20)
+#define WORKER_SECONDS 10
+
+/* What belongs together in one request: frames of one file, or of one process's own code. */
+struct unit {
+	struct namer *namer;
+	uint32_t kind; /* enum frame_kind */
+	uint32_t number; /* of the file or process; 0 for the vDSO */
+	int fd;
+	uint32_t pid; /* who maps it */
+	uint32_t *frames; /* sorted by address */
+	uint64_t *addresses;
+	size_t len, cap;
+	bool debug_tried;
+};
+
+struct namer {
+	struct namer_options options;
+	struct worker *worker;
+	struct unit **units;
+	size_t units_len, units_cap;
+	struct map by_file, by_process; /* number → index of unit + 1 */
+	struct unit vdso;
+};
+
+int namer_new(struct namer **ret, const struct namer_options *options)
+{
+	struct namer *namer = calloc(1, sizeof(*namer));
+
+	if (!namer)
+		return -ENOMEM;
+	namer->options = *options;
+	namer->vdso = (struct unit){ .namer = namer, .kind = FRAME_VDSO, .fd = -1 };
+	*ret = namer;
+	return worker_start(&namer->worker, &(struct worker_options){
+						    .serve = serve,
+						    .memory_bytes = WORKER_MEMORY,
+						    .cpu_seconds = WORKER_SECONDS,
+					    });
+}
+
+static void unit_free(struct unit *unit)
+{
+	if (unit->fd >= 0)
+		close(unit->fd);
+	free(unit->frames);
+	free(unit->addresses);
+}
+
+void namer_free(struct namer *namer)
+{
+	if (!namer)
+		return;
+	worker_free(namer->worker);
+	for (size_t i = 0; i < namer->units_len; i++) {
+		unit_free(namer->units[i]);
+		free(namer->units[i]);
+	}
+	unit_free(&namer->vdso);
+	map_free(&namer->by_file);
+	map_free(&namer->by_process);
+	free(namer->units);
+	free(namer);
+}
+
+/* The unit of a file or process, made if it was not there. NULL if memory is out. */
+static struct unit *unit_of(struct namer *namer, struct map *map, uint32_t kind, uint32_t number)
+{
+	uint64_t *slot = map_put(map, number);
+	struct unit *unit;
+
+	if (!slot || *slot)
+		return slot ? namer->units[*slot - 1] : NULL;
+	if (namer->units_len == namer->units_cap) {
+		size_t cap = namer->units_cap ? namer->units_cap * 2 : 64;
+		struct unit **grown = reallocarray(namer->units, cap, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		namer->units = grown;
+		namer->units_cap = cap;
+	}
+	unit = calloc(1, sizeof(*unit));
+	if (!unit)
+		return NULL;
+	*unit = (struct unit){ .namer = namer, .kind = kind, .number = number, .fd = -1 };
+	namer->units[namer->units_len++] = unit;
+	*slot = namer->units_len;
+	return unit;
+}
+
+static void set_reason(struct unit *unit, const char *reason, size_t len)
+{
+	struct profile *profile = unit->namer->options.profile;
+	uint32_t string = profile_bytes(profile, reason, len);
+
+	if (unit->kind == FRAME_USER && string != PROFILE_FULL)
+		profile_file(profile, unit->number)->reason = string;
+}
+
+static const char *reason_of_death(int err)
+{
+	return err == -ETIME ? "too_slow" : "worker_died";
+}
+
+static void identified(void *arg, int err, const void *reply, size_t len)
+{
+	struct unit *unit = arg;
+	struct profile *profile = unit->namer->options.profile;
+	struct answer_reader reader;
+	enum answer_kind kind;
+	const char *reason = "";
+	const void *id = NULL;
+	size_t id_len = 0, reason_len = 0;
+
+	if (err) {
+		set_reason(unit, reason_of_death(err), strlen(reason_of_death(err)));
+		return;
+	}
+	if (answer_open(&reader, reply, len, &kind) || kind != ANSWER_IDENTITY ||
+	    answer_read_identity(&reader, &id, &id_len, &reason, &reason_len)) {
+		set_reason(unit, "worker_died", strlen("worker_died"));
+	} else {
+		uint32_t string = id_len ? profile_bytes(profile, id, id_len) : PROFILE_NONE;
+
+		if (string != PROFILE_FULL)
+			profile_file(profile, unit->number)->build_id = string;
+		if (reason_len)
+			set_reason(unit, reason, reason_len);
+	}
+	answer_close(&reader);
+}
+
+void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd)
+{
+	struct unit *unit = unit_of(namer, &namer->by_file, FRAME_USER, file);
+	autobuf struct buf request = { 0 };
+
+	if (!unit || unit->fd >= 0) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	unit->fd = fd;
+	unit->pid = pid;
+	if (fd < 0) {
+		set_reason(unit, "file_gone", strlen("file_gone"));
+		return;
+	}
+	ask_write(&(struct ask){ .kind = ASK_IDENTIFY }, &request);
+	if (!buf_error(&request))
+		worker_ask(namer->worker, request.data, request.len, &fd, 1, identified, unit);
+}
+
+void namer_jit(struct namer *namer, uint32_t process)
+{
+	struct unit *unit = unit_of(namer, &namer->by_process, FRAME_JIT, process);
+
+	if (!unit || unit->fd >= 0)
+		return;
+	unit->pid = profile_process(namer->options.profile, process)->pid;
+	unit->fd = unit->pid ? jit_open(unit->pid) : -1;
+}
+
+int namer_pump(struct namer *namer)
+{
+	return worker_pump(namer->worker, false);
+}
+
+/* ---- gathering ---- */
+
+static int unit_add(struct unit *unit, uint32_t frame)
+{
+	if (unit->len == unit->cap) {
+		size_t cap = unit->cap ? unit->cap * 2 : 32;
+		uint32_t *grown = reallocarray(unit->frames, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		unit->frames = grown;
+		unit->cap = cap;
+	}
+	unit->frames[unit->len++] = frame;
+	return 0;
+}
+
+static int by_address(const void *a, const void *b, void *arg)
+{
+	const struct profile *profile = arg;
+	uint64_t x = profile_frame(profile, *(const uint32_t *)a)->address;
+	uint64_t y = profile_frame(profile, *(const uint32_t *)b)->address;
+
+	return x < y ? -1 : x > y;
+}
+
+static int unit_sort(struct unit *unit)
+{
+	struct profile *profile = unit->namer->options.profile;
+
+	qsort_r(unit->frames, unit->len, sizeof(*unit->frames), by_address, profile);
+	unit->addresses = calloc(unit->len, sizeof(*unit->addresses));
+	if (!unit->addresses)
+		return -ENOMEM;
+	for (size_t i = 0; i < unit->len; i++)
+		unit->addresses[i] = profile_frame(profile, unit->frames[i])->address;
+	return 0;
+}
+
+static int gather(struct namer *namer, struct unit *kernel)
+{
+	const struct profile *profile = namer->options.profile;
+
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_FRAMES); i++) {
+		const struct profile_frame *frame = profile_frame(profile, i);
+		struct unit *unit = NULL;
+
+		if (frame->name)
+			continue;
+		if (frame->kind == FRAME_USER && frame->file)
+			unit = unit_of(namer, &namer->by_file, FRAME_USER, frame->file);
+		else if (frame->kind == FRAME_JIT)
+			unit = unit_of(namer, &namer->by_process, FRAME_JIT, frame->process);
+		else if (frame->kind == FRAME_VDSO)
+			unit = &namer->vdso;
+		else if (frame->kind == FRAME_KERNEL)
+			unit = kernel;
+		else
+			continue;
+		if (!unit || unit_add(unit, i))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- asking ---- */
+
+static int ask_names(struct unit *unit, int debug, bool last);
+
+static void set_names(struct unit *unit, uint32_t frame, const struct answer_frame *list, size_t len)
+{
+	struct profile *profile = unit->namer->options.profile;
+	uint32_t name;
+
+	if (!len)
+		return;
+	name = profile_bytes(profile, list[len - 1].name, list[len - 1].name_len);
+	if (name != PROFILE_FULL)
+		profile_frame(profile, frame)->name = name;
+}
+
+static int take_names(struct unit *unit, struct answer_reader *reader)
+{
+	struct answer_frame list[SYMBOLS_INLINE_MAX];
+	const char *reason;
+	size_t len;
+	int err = answer_read_reason(reader, &reason, &len);
+
+	if (err)
+		return err;
+	if (len)
+		set_reason(unit, reason, len);
+	for (size_t i = 0; i < unit->len; i++) {
+		err = answer_read_frames(reader, list, SYMBOLS_INLINE_MAX, &len);
+		if (err)
+			return err;
+		set_names(unit, unit->frames[i], list, len);
+	}
+	return 0;
+}
+
+/* The worker says what a debug file would be known by; it is looked for, once, and the names are asked for again. */
+static int find_debug(struct unit *unit, struct answer_reader *reader)
+{
+	struct profile *profile = unit->namer->options.profile;
+	const char *path = profile_text(profile, profile_file(profile, unit->number)->path, NULL);
+	struct symbols_debug debug;
+	autoclose int fd = -1;
+
+	if (unit->debug_tried || answer_read_debug(reader, &debug))
+		return -EBADMSG;
+	unit->debug_tried = true;
+	fd = files_open_debug(unit->pid, path, &debug);
+	return ask_names(unit, fd, true);
+}
+
+static void named(void *arg, int err, const void *reply, size_t len)
+{
+	struct unit *unit = arg;
+	struct answer_reader reader = { 0 };
+	enum answer_kind kind;
+
+	if (err) {
+		set_reason(unit, reason_of_death(err), strlen(reason_of_death(err)));
+		return;
+	}
+	err = answer_open(&reader, reply, len, &kind);
+	if (!err && kind == ANSWER_NAMES)
+		err = take_names(unit, &reader);
+	else if (!err && kind == ANSWER_WANTS_DEBUG)
+		err = find_debug(unit, &reader);
+	else
+		err = -EBADMSG;
+	if (err)
+		set_reason(unit, "worker_died", strlen("worker_died"));
+	answer_close(&reader);
+}
+
+static int ask_names(struct unit *unit, int debug, bool last)
+{
+	struct profile *profile = unit->namer->options.profile;
+	const char *path = unit->kind == FRAME_USER ?
+				   profile_text(profile, profile_file(profile, unit->number)->path, NULL) :
+				   "[vdso]";
+	const char *slash = strrchr(path, '/');
+	int fds[2] = { unit->fd, debug };
+	autobuf struct buf request = { 0 };
+	struct ask ask = {
+		.kind = unit->kind == FRAME_JIT ? ASK_JIT : ASK_NAMES,
+		.file = slash ? slash + 1 : path,
+		.demangle = unit->namer->options.demangle,
+		.inlines = unit->namer->options.inlines,
+		.lines = unit->namer->options.lines,
+		.last = last,
+		.addresses = unit->addresses,
+		.addresses_len = unit->len,
+	};
+
+	ask.file_len = strnlen(ask.file, 255);
+	ask_write(&ask, &request);
+	if (buf_error(&request))
+		return -ENOMEM;
+	return worker_ask(unit->namer->worker, request.data, request.len, fds, debug >= 0 ? 2 : 1, named, unit);
+}
+
+static void kernel_named(void *arg, size_t index, const struct kernel_name *name)
+{
+	struct unit *unit = arg;
+	struct profile *profile = unit->namer->options.profile;
+	uint32_t string, path, file;
+
+	if (!name->name)
+		return;
+	string = profile_bytes(profile, name->name, name->len);
+	if (string != PROFILE_FULL)
+		profile_frame(profile, unit->frames[index])->name = string;
+	if (!name->module_len)
+		return;
+	path = profile_bytes(profile, name->module, name->module_len);
+	file = path == PROFILE_FULL ? PROFILE_FULL : profile_add_file(profile, &(struct profile_file){ .path = path });
+	if (file != PROFILE_FULL)
+		profile_frame(profile, unit->frames[index])->file = file;
+}
+
+/* Where addresses are hidden there is a reason for it, and the profile is as good as before. */
+static int name_kernel(struct unit *kernel)
+{
+	int err = kernel->len ? unit_sort(kernel) : 0;
+
+	if (!err && kernel->len)
+		kernel_names(kernel->addresses, kernel->len, kernel_named, kernel);
+	return err;
+}
+
+static int name_unit(struct unit *unit)
+{
+	int err;
+
+	if (!unit->len)
+		return 0;
+	if (unit->kind == FRAME_JIT && unit->fd < 0)
+		namer_jit(unit->namer, unit->number);
+	if (unit->kind == FRAME_VDSO && vdso_copy(&unit->fd))
+		return 0;
+	if (unit->fd < 0)
+		return 0;
+	err = unit_sort(unit);
+	return err ? err : ask_names(unit, -1, unit->kind != FRAME_USER);
+}
+
+int namer_run(struct namer *namer)
+{
+	struct unit kernel = { .namer = namer, .kind = FRAME_KERNEL, .fd = -1 };
+	int err = gather(namer, &kernel);
+
+	for (size_t i = 0; i < namer->units_len && !err; i++)
+		err = name_unit(namer->units[i]);
+	err = err ? err : name_unit(&namer->vdso);
+	err = err ? err : worker_pump(namer->worker, false); /* it works while we read the kernel's names */
+	err = err ? err : name_kernel(&kernel);
+	unit_free(&kernel);
+	return err ? err : worker_pump(namer->worker, true);
+}
+
+void namer_finish(struct namer *namer, struct namer_cost *ret)
+{
+	ret->deaths = worker_deaths(namer->worker);
+	worker_stop(namer->worker);
+	ret->cpu_us = worker_cpu_us(namer->worker);
+	ret->max_rss = worker_max_rss(namer->worker);
+}
+
+uint32_t namer_worker_pid(const struct namer *namer)
+{
+	return (uint32_t)worker_pid(namer->worker);
+}
+
+int namer_poll_fd(const struct namer *namer)
+{
+	return worker_poll_fd(namer->worker);
+}

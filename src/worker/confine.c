@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * No descriptors but the socket, no capabilities and no way to regain any, another user if we may choose, little
+ * memory, no files, and only those system calls that reading from memory and descriptors needs. What is not on the
+ * list ends the process: the one file it was reading is then the one that has no names.
+ */
+#include "worker/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SECCOMP_RET_KILL_PROCESS
+#define SECCOMP_RET_KILL_PROCESS 0x80000000U
+#endif
+
+#define NOBODY 65534
+#define CONFINE_FDS 64
+
+#if defined(__x86_64__)
+#define CONFINE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define CONFINE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "wick does not know this processor"
+#endif
+
+static const unsigned int allowed[] = {
+	SYS_read, SYS_pread64, SYS_write, SYS_lseek, SYS_fstat, SYS_close, SYS_sendmsg, SYS_recvmsg, SYS_mmap,
+	SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_futex, SYS_getrandom, SYS_clock_gettime,
+	SYS_gettimeofday, SYS_getrusage, SYS_prlimit64, SYS_rt_sigreturn, SYS_exit, SYS_exit_group, SYS_restart_syscall,
+	SYS_fcntl, SYS_newfstatat,
+#ifdef __SANITIZE_ADDRESS__
+	/* What the sanitizers' runtime does beside */
+	SYS_sigaltstack, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_gettid, SYS_getpid, SYS_openat, SYS_tgkill, SYS_sched_yield,
+	SYS_readlinkat, SYS_clone, SYS_prctl, SYS_wait4, SYS_sched_getaffinity, SYS_set_robust_list, SYS_rseq, SYS_ptrace,
+#ifdef SYS_readlink
+	SYS_readlink,
+#endif
+#endif
+};
+
+#define ALLOWED (sizeof(allowed) / sizeof(*allowed))
+
+static int allow_calls(void)
+{
+	struct sock_filter program[ALLOWED + 6];
+	struct sock_fprog filter = { .len = ALLOWED + 6, .filter = program };
+	size_t at = 0;
+
+	program[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	program[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CONFINE_ARCH, 1, 0);
+	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	program[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < ALLOWED; i++)
+		program[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i],
+							     (unsigned char)(ALLOWED - i), 0);
+	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -errno : 0;
+}
+
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	for (int capability = 0; capability <= 63; capability++)
+		prctl(PR_CAPBSET_DROP, capability, 0, 0, 0); /* fails for those that do not exist, and without the right */
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (!geteuid()) { /* a container may not let us; without capabilities the rest holds all the same */
+		(void)!setgroups(0, NULL);
+		(void)!setresgid(NOBODY, NOBODY, NOBODY);
+		(void)!setresuid(NOBODY, NOBODY, NOBODY);
+	}
+	return syscall(SYS_capset, &head, none) ? -errno : 0;
+}
+
+static int limit(int resource, rlim_t value)
+{
+	return setrlimit(resource, &(struct rlimit){ value, value }) ? -errno : 0;
+}
+
+static void close_all_but(int keep)
+{
+	for (int fd = 0; fd < STDERR_FILENO; fd++)
+		close(fd);
+#ifdef SYS_close_range
+	if ((keep <= STDERR_FILENO + 1 || !syscall(SYS_close_range, STDERR_FILENO + 1, keep - 1, 0)) &&
+	    !syscall(SYS_close_range, keep + 1, ~0U, 0))
+		return;
+#endif
+	for (int fd = STDERR_FILENO + 1; fd < sysconf(_SC_OPEN_MAX); fd++) /* before 5.9 */
+		if (fd != keep)
+			close(fd);
+}
+
+int confine(int keep, uint64_t memory_bytes)
+{
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0);
+	prctl(PR_SET_NAME, "wick-worker", 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	close_all_but(keep);
+	err = limit(RLIMIT_CORE, 0);
+	err = err ? err : limit(RLIMIT_FSIZE, 0);
+	err = err ? err : limit(RLIMIT_NOFILE, CONFINE_FDS);
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow memory alone is more */
+	err = err ? err : limit(RLIMIT_DATA, memory_bytes);
+#else
+	(void)memory_bytes;
+#endif
+	err = err ? err : drop_capabilities();
+	if (err)
+		return err;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return allow_calls();
+}
+
+int confine_cpu(unsigned int seconds)
+{
+	struct rusage usage;
+	struct rlimit now;
+
+	if (getrusage(RUSAGE_SELF, &usage) || getrlimit(RLIMIT_CPU, &now))
+		return -errno;
+	now.rlim_cur = (rlim_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + 1 + seconds;
+	return setrlimit(RLIMIT_CPU, &now) ? -errno : 0;
+}

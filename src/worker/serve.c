@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs inside the worker: reads the request, reads the file it came with, and answers. Keeps nothing between requests. */
+#include "worker/serve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "elf/buildid.h"
+#include "sym/jitmap.h"
+#include "sym/symbols.h"
+#include "worker/protocol.h"
+
+static void serve_identity(int fd, struct buf *reply)
+{
+	unsigned char id[BUILD_ID_MAX];
+	int len = buildid_read(fd, id);
+
+	answer_identity(reply, id, len > 0 ? (size_t)len : 0,
+			len == -ENOEXEC ? "not_elf" : len <= 0 ? "no_build_id" : NULL);
+}
+
+/* An answer in which no address has a name, with the reason. */
+static void serve_nothing(const struct ask *ask, const char *reason, struct buf *reply)
+{
+	struct answer_writer writer;
+
+	if (answer_begin(&writer, reply, reason))
+		return;
+	for (size_t i = 0; i < ask->addresses_len; i++)
+		answer_frames(&writer, NULL, 0);
+	answer_end(&writer);
+}
+
+static void find_all(struct symbols *symbols, const struct ask *ask, struct buf *reply)
+{
+	struct symbol_name list[SYMBOLS_INLINE_MAX];
+	struct answer_writer writer;
+
+	if (answer_begin(&writer, reply, symbols_reason(symbols)))
+		return;
+	for (size_t i = 0; i < ask->addresses_len; i++)
+		answer_frames(&writer, list, symbols_find(symbols, ask->addresses[i], list, SYMBOLS_INLINE_MAX));
+	answer_end(&writer);
+}
+
+static void serve_names(const struct ask *ask, const int *fds, size_t fds_len, struct buf *reply)
+{
+	char file[256] = "";
+	struct symbols_options options = { file, ask->demangle, ask->inlines, ask->lines };
+	struct symbols *symbols = NULL;
+	struct symbols_debug debug;
+	int err;
+
+	memcpy(file, ask->file, ask->file_len < sizeof(file) ? ask->file_len : sizeof(file) - 1);
+	err = symbols_open(&symbols, fds[0], &options);
+	if (err) {
+		serve_nothing(ask, err == -ENOEXEC ? "not_elf" : err == -EFBIG ? "too_big" : "bad_elf", reply);
+		symbols_free(symbols);
+		return;
+	}
+	for (size_t i = 1; i < fds_len; i++)
+		symbols_add_debug(symbols, fds[i]);
+	symbols_debug(symbols, &debug);
+	if (debug.wanted && !ask->last && fds_len == 1 && (debug.build_id_len || *debug.link))
+		answer_wants_debug(reply, &debug);
+	else
+		find_all(symbols, ask, reply);
+	symbols_free(symbols);
+}
+
+static void serve_jit(const struct ask *ask, int fd, struct buf *reply)
+{
+	struct answer_writer writer;
+	struct jitmap *map = NULL;
+	int err = jitmap_open(&map, fd);
+
+	if (err) {
+		serve_nothing(ask, err == -EFBIG ? "map_too_big" : "bad_map", reply);
+		jitmap_free(map);
+		return;
+	}
+	if (!answer_begin(&writer, reply, NULL)) {
+		for (size_t i = 0; i < ask->addresses_len; i++) {
+			struct symbol_name name = { 0 };
+			bool found = jitmap_find(map, ask->addresses[i], &name.name, &name.len, &name.start);
+
+			answer_frames(&writer, &name, found);
+		}
+		answer_end(&writer);
+	}
+	jitmap_free(map);
+}
+
+void serve(const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
+{
+	uint64_t *addresses = NULL;
+	struct ask ask;
+
+	if (ask_read(request, len, &ask, &addresses) || !fds_len)
+		return; /* an empty answer is no answer */
+	switch (ask.kind) {
+	case ASK_IDENTIFY:
+		serve_identity(fds[0], reply);
+		break;
+	case ASK_NAMES:
+		serve_names(&ask, fds, fds_len, reply);
+		break;
+	case ASK_JIT:
+		serve_jit(&ask, fds[0], reply);
+		break;
+	}
+	free(addresses);
+}

@@ -27,8 +27,8 @@ ELF_SRCS := src/elf/buildid.c
 PROC_SRCS := $(addprefix src/proc/,maps.c process.c)
 COLLECT_SRCS := $(addprefix src/collect/,addresses.c cgroup.c collect.c files.c ingest.c refused.c sampler.c selftest.c ticks.c)
 IN_SRCS := src/in/wick.c
-OUT_SRCS := $(addprefix src/out/,folded.c formats.c frame.c report.c stats.c wick.c)
-CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c convert.c outputs.c record.c record_options.c)
+OUT_SRCS := $(addprefix src/out/,bcc.c folded.c formats.c frame.c lines.c report.c stats.c wick.c)
+CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c convert.c outputs.c record.c record_options.c session.c values.c)
 MAIN_SRC := src/main.c
 
 BPF_SRCS := src/bpf/sampler.bpf.c
@@ -44,9 +44,9 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) src/proc/maps.c $(IN_SRCS)
 UNIT_TESTS := $(addprefix base/,buf fail file intern json map opt text) elf/buildid proc/maps unwind/step \
 	profile/profile collect/addresses collect/ingest collect/ingest_damaged in/wick out/out cmd/record_options
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
-FUZZERS := text wick
+FUZZERS := buildid ingest maps text wick
 # Shell tests that need no root
-GOLDEN_TESTS :=
+GOLDEN_TESTS := tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t crowds.t ends.t filters.t frames.t hotplug.t idle.t jitter.t places.t \
 	refusals.t short.t stacks.t)

@@ -261,7 +261,7 @@ shares_hold() {
 		END {
 			my @bad;
 			push @bad, "only " . ($hot // 0) . " of " . ($all // 0) . " samples in the hot functions"
-				if !$all || $all < 100 || $hot < 0.9 * $all;
+				if !$all || $all < 100 || $hot < 0.85 * $all;
 			push @bad, "$astray of $hot samples not by the known path" if $hot && ($astray // 0) > 0.01 * $hot + 2;
 			for my $percent (70, 20, 10) {
 				my $p = $percent / 100;

@@ -66,6 +66,14 @@ struct pid_namespace {
 	struct ns_common ns;
 };
 
+struct mnt_namespace {
+	struct ns_common ns;
+};
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+};
+
 struct upid {
 	int nr;
 	struct pid_namespace *ns;
@@ -215,6 +223,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	__u64 start_boottime;
 	struct css_set *cgroups;
+	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 	char comm[16];
 };

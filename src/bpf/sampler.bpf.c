@@ -48,6 +48,18 @@ static __always_inline bool sample_wanted(struct task_struct *task, struct wire_
 		if (!start || (*start && *start != key->start))
 			return false;
 	}
+	if (settings.by_cgroup_map) {
+		__u64 id = bpf_get_current_cgroup_id();
+
+		if (!bpf_map_lookup_elem(&cgroup_ids, &id))
+			return false;
+	}
+	if (settings.by_mount_map) {
+		__u64 id = task_mount_id(task);
+
+		if (!bpf_map_lookup_elem(&mount_ids, &id))
+			return false;
+	}
 	return !settings.cgroup || task_in_cgroup(task);
 }
 

@@ -165,6 +165,21 @@ struct {
 	__type(value, __u32);
 } comms SEC(".maps");
 
+/* Ids of cgroups, and inodes of mount name spaces. Replaced by maps that someone else keeps, where that is asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u64);
+} cgroup_ids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u32);
+} mount_ids SEC(".maps");
+
 static __always_inline struct wire_counters *counters_of(__u32 generation)
 {
 	__u32 index = generation * settings.cpus + bpf_get_smp_processor_id();

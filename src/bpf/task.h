@@ -58,6 +58,12 @@ static __always_inline bool task_in_cgroup(struct task_struct *task)
 	return false;
 }
 
+/* The inode of its mount name space; 0 for one that is ending. */
+static __always_inline __u64 task_mount_id(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+}
+
 /* Work done on another stack while the idle task is current: a softirq. */
 static __always_inline bool task_is_idle(struct task_struct *task, const struct arch_context *ctx)
 {

@@ -158,7 +158,8 @@ struct wire_settings {
 	__u8 want_events;
 	__u8 children; /* follow the descendants of pids */
 	__u8 no_tree;  /* the tree of mappings cannot be read: frames are addresses, user space finds their mappings */
-	__u8 reserved[1];
+	__u8 by_cgroup_map, by_mount_map; /* only what is in a map that someone else keeps */
+	__u8 reserved[7];
 };
 
 /* What changes while it runs. Mapped. */
@@ -217,7 +218,7 @@ _Static_assert(sizeof(struct wire_kernel_stack) == 16, "");
 _Static_assert(sizeof(struct wire_file_key) == 48, "");
 _Static_assert(sizeof(struct wire_file) == 96 + WIRE_PATH_LEN, "");
 _Static_assert(sizeof(struct wire_event) == 16, "");
-_Static_assert(sizeof(struct wire_settings) == 40, "");
+_Static_assert(sizeof(struct wire_settings) == 48, "");
 _Static_assert(sizeof(struct wire_session) == 24, "");
 _Static_assert(sizeof(struct wire_look) == 48, "");
 _Static_assert(sizeof(struct wire_notice) == 56 + WIRE_PATH_LEN, "");

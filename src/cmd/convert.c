@@ -26,7 +26,8 @@ static const struct opt options[] = {
 	  "where to write; its suffix chooses the format; - is standard output", "file" },
 	{ 'f', "format", "FORMAT", opt_text, offsetof(struct convert_options, format), "wick, folded or report",
 	  "wick folded report" },
-	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON", "file" },
+	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON",
+	  "file" },
 	{ 0 },
 };
 
@@ -43,7 +44,11 @@ static int convert(const struct convert_options *asked, const char *path)
 		if (err)
 			fail(err, "reading '%s'", path);
 	}
-	err = err ? err : in_wick(&profile, bytes.data, bytes.len);
+	if (!err) {
+		err = in_wick(&profile, bytes.data, bytes.len);
+		if (err)
+			fail_plain(err, "reading '%s': %s", path, fail_text());
+	}
 	err = err ? err : outputs_write(outputs, profile);
 	outputs_free(outputs);
 	profile_free(profile);

@@ -3,23 +3,18 @@
 #include "cmd/record.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/file.h"
-#include "base/text.h"
+#include "cmd/values.h"
 
 #define AT(field) offsetof(struct record_options, field)
-#define LIST_MAX 65536
 #define SECONDS_MAX (10.0 * 365 * 24 * 3600)
 #define SECONDS_MIN 0.001
-#define PERIOD_MIN 10000 /* ns: the kernel does no less */
 
 const struct opt record_option_table[] = {
 	{ 'p', "pid", "PID,...", opt_list, AT(pids), "only these processes, all their threads", "pid" },
@@ -39,8 +34,10 @@ const struct opt record_option_table[] = {
 	{ 0, "threads", NULL, opt_flag, AT(threads), "tell threads apart", NULL },
 	{ 0, "events", NULL, opt_flag, AT(events), "keep the time of each sample (.wick)", NULL },
 	{ 'o', "output", "FILE", opt_list, AT(outputs),
-	  "write to FILE, its suffix chooses the format (.wick .folded .txt); again for more; - is standard output", "file" },
-	{ 'f', "format", "FORMAT", opt_text, AT(format), "wick, folded or report, whatever the suffix", "wick folded report" },
+	  "write to FILE, its suffix chooses the format (.wick .folded .txt); again for more; - is standard output",
+	  "file" },
+	{ 'f', "format", "FORMAT", opt_text, AT(format), "wick, folded or report, whatever the suffix",
+	  "wick folded report" },
 	{ 0, "stats", "FILE", opt_text, AT(stats), "write the accounting as JSON", "file" },
 	{ 0, "max-stacks", "N", opt_text, AT(max_stacks), "distinct stacks kept (32768)", NULL },
 	{ 0, "ring-bytes", "BYTES", opt_text, AT(ring_bytes), "room for new stacks on their way (1M)", NULL },
@@ -98,67 +95,8 @@ int record_parse(struct record_options *ret, int argc, char **argv)
 	return err;
 }
 
-struct numbers {
-	uint32_t *list;
-	size_t len;
-};
-
-static int add_range(struct numbers *numbers, const char *option, uint64_t from, uint64_t to)
-{
-	uint32_t *grown;
-
-	if (from > to || to > INT_MAX || to - from >= LIST_MAX || numbers->len + (to - from) >= LIST_MAX)
-		return fail_plain(-EINVAL, "%s: %llu-%llu is not a range that can be", option, (unsigned long long)from,
-				  (unsigned long long)to);
-	grown = reallocarray(numbers->list, numbers->len + (size_t)(to - from) + 1, sizeof(*grown));
-	if (!grown)
-		return fail(-ENOMEM, "%s", option);
-	numbers->list = grown;
-	for (uint64_t i = from; i <= to; i++)
-		numbers->list[numbers->len++] = (uint32_t)i;
-	return 0;
-}
-
-/* "1,2" or, where ranges make sense, "0-3,8". */
-static int parse_numbers(const struct opt_list *items, const char *option, bool ranges, struct numbers *ret)
-{
-	for (size_t i = 0; i < items->len; i++) {
-		char *copy = strdup(items->items[i]), *rest = copy, *word;
-		int err = copy ? 0 : fail(-ENOMEM, "%s", option);
-
-		while (!err && (word = strsep(&rest, ","))) {
-			char *dash = ranges ? strchr(word, '-') : NULL;
-			uint64_t from, to;
-
-			if (dash)
-				*dash = 0;
-			if (text_u64(word, &from) || text_u64(dash ? dash + 1 : word, &to))
-				err = fail_plain(-EINVAL, "%s: '%s' is not a number", option, items->items[i]);
-			else
-				err = add_range(ret, option, from, to);
-		}
-		free(copy);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static uint64_t max_sample_rate(void)
-{
-	autobuf struct buf text = { 0 };
-	uint64_t rate;
-
-	if (file_read("/proc/sys/kernel/perf_event_max_sample_rate", 64, &text) || !text.len)
-		return UINT64_MAX;
-	text.data[strcspn(text.data, "\n")] = 0;
-	return text_u64(text.data, &rate) ? UINT64_MAX : rate;
-}
-
 static int parse_rate(const struct record_options *options, struct collect_options *ret)
 {
-	uint64_t limit = max_sample_rate();
-
 	if (options->frequency && options->period)
 		return fail_plain(-EINVAL, "-F and -c: a frequency or a period, not both");
 	if (options->event && strcmp(options->event, "cpu-clock") && strcmp(options->event, "cycles"))
@@ -166,39 +104,18 @@ static int parse_rate(const struct record_options *options, struct collect_optio
 				 "there are cpu-clock and cycles");
 	ret->cycles = options->event && !strcmp(options->event, "cycles");
 	ret->hz = options->period ? 0 : COLLECT_HZ;
-	if (options->frequency && (text_u64(options->frequency, &ret->hz) || !ret->hz))
-		return fail_plain(-EINVAL, "-F: '%s' is not a number of samples a second", options->frequency);
-	if (ret->hz > limit) {
-		fail_plain(-EINVAL, "-F: %llu is more than kernel.perf_event_max_sample_rate allows",
-			   (unsigned long long)ret->hz);
-		return fail_hint(-EINVAL, "at most %llu", (unsigned long long)limit);
-	}
-	if (options->period &&
-	    (text_u64(options->period, &ret->period) || ret->period < PERIOD_MIN || ret->period > INT64_MAX))
-		return fail_plain(-EINVAL, "-c: '%s' is not a period: a number from %d up", options->period, PERIOD_MIN);
-	return 0;
-}
-
-static int parse_limit(const char *text, const char *option, uint64_t least, uint64_t most, uint64_t *value)
-{
-	const struct opt opt = { .name = option };
-	int err = text ? opt_bytes(&opt, text, value) : 0;
-
-	if (err)
-		return err;
-	if (*value < least || *value > most)
-		return fail_plain(-EINVAL, "--%s: from %llu to %llu", option, (unsigned long long)least,
-				  (unsigned long long)most);
-	return 0;
+	if (options->frequency)
+		return value_frequency(options->frequency, &ret->hz);
+	return options->period ? value_period(options->period, &ret->period) : 0;
 }
 
 static int parse_lists(const struct record_options *options, struct collect_options *ret, struct record_lists *lists)
 {
 	struct numbers pids = { 0 }, tids = { 0 }, cpus = { 0 };
-	int err = parse_numbers(&options->pids, "-p", false, &pids);
+	int err = value_numbers(&options->pids, "-p", false, &pids);
 
-	err = err ? err : parse_numbers(&options->tids, "-t", false, &tids);
-	err = err ? err : parse_numbers(&options->cpus, "-C", true, &cpus);
+	err = err ? err : value_numbers(&options->tids, "-t", false, &tids);
+	err = err ? err : value_numbers(&options->cpus, "-C", true, &cpus);
 	*lists = (struct record_lists){ pids.list, tids.list, cpus.list, NULL };
 	ret->pids = pids.list;
 	ret->pids_len = pids.len;
@@ -235,9 +152,9 @@ int record_to_collect(const struct record_options *options, struct collect_optio
 	};
 	err = parse_lists(options, ret, lists);
 	err = err ? err : parse_rate(options, ret);
-	err = err ? err : parse_limit(options->max_stacks, "max-stacks", 1, 1 << 24, &ret->max_stacks);
-	err = err ? err : parse_limit(options->ring_bytes, "ring-bytes", 4096, 1 << 30, &ret->ring_bytes);
-	err = err ? err : parse_limit(options->drain_ms, "drain-ms", 1, 3600000, &ret->drain_ms);
+	err = err ? err : value_limit(options->max_stacks, "max-stacks", 1, 1 << 24, &ret->max_stacks);
+	err = err ? err : value_limit(options->ring_bytes, "ring-bytes", 4096, 1 << 30, &ret->ring_bytes);
+	err = err ? err : value_limit(options->drain_ms, "drain-ms", 1, 3600000, &ret->drain_ms);
 	if (!err && options->user && options->kernel)
 		err = fail_plain(-EINVAL, "-U and -K: user stacks only or kernel stacks only, not both");
 	if (!err && options->children && !options->pids.len)

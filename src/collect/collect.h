@@ -23,6 +23,8 @@ struct collect_options {
 	const char *const *comms;
 	size_t comms_len;
 	const char *cgroup; /* path, absolute or in the v2 tree */
+	/* Paths of pinned hash maps that someone else keeps: ids of cgroups, inodes of mount name spaces. */
+	const char *cgroup_map, *mount_map;
 	const uint32_t *cpus;
 	size_t cpus_len; /* 0: all */
 	uint64_t hz;     /* or, if 0: */
@@ -35,6 +37,7 @@ struct collect_options {
 	bool measure;     /* how long the program runs */
 	bool debug;       /* let the loader speak */
 	uint64_t max_stacks, ring_bytes, drain_ms;
+	uint64_t max_counts; /* distinct counts between two fetches; 0: fitted to max_stacks */
 	uint64_t begun_ns; /* when wick began, monotonic */
 };
 

@@ -108,7 +108,8 @@ static uint32_t file_of(struct ingest *ingest, uint64_t id)
 
 	if (known)
 		return *known;
-	file = profile_add_file(ingest->options.profile, &(struct profile_file){ .inode = id, .device = NOT_ANNOUNCED });
+	file = profile_add_file(ingest->options.profile,
+				&(struct profile_file){ .inode = id, .device = NOT_ANNOUNCED });
 	return remember(&ingest->files, id, file) ? PROFILE_FULL : file;
 }
 

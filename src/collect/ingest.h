@@ -28,7 +28,7 @@ typedef int ingest_find_program(void *arg, uint32_t pid, uint64_t start, uint32_
 
 struct ingest_options {
 	struct profile *profile;
-	uint64_t seed; /* the one the kernel side hashes with */
+	uint64_t seed;                     /* the one the kernel side hashes with */
 	ingest_file_found *file_found;     /* may be NULL */
 	ingest_find_mapping *find_mapping; /* NULL unless the kernel side cannot */
 	ingest_find_program *find_program; /* may be NULL */

@@ -82,6 +82,8 @@ static int set_sizes(struct sampler *sampler, const struct collect_options *opti
 	int err = 0;
 
 	sampler->counts_max = stacks < COUNTS_MAX ? (stacks > COUNTS_MIN ? stacks : COUNTS_MIN) : COUNTS_MAX;
+	if (options->max_counts)
+		sampler->counts_max = options->max_counts < UINT32_MAX ? options->max_counts : UINT32_MAX;
 	err |= bpf_map__set_max_entries(skel->maps.known, (uint32_t)stacks);
 	err |= bpf_map__set_max_entries(skel->maps.counts_0, (uint32_t)sampler->counts_max);
 	err |= bpf_map__set_max_entries(skel->maps.counts_1, (uint32_t)sampler->counts_max);
@@ -114,6 +116,8 @@ static int set_settings(struct sampler *sampler, const struct collect_options *o
 		.want_events = options->events,
 		.children = options->children || options->command,
 		.no_tree = !sampler->has_tree,
+		.by_cgroup_map = options->cgroup_map != NULL,
+		.by_mount_map = options->mount_map != NULL,
 		.cgroup_subsys = -1,
 	};
 	int err = options->cgroup ? cgroup_settings(options->cgroup, &settings) : 0;
@@ -201,6 +205,28 @@ static int open_shared(struct sampler *sampler)
 	return 0;
 }
 
+/* Puts a map that someone else keeps in the place of ours. */
+static int use_pinned(struct bpf_map *map, const char *path)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t len = sizeof(info);
+	autoclose int fd = path ? bpf_obj_get(path) : -1;
+
+	if (!path)
+		return 0;
+	if (fd < 0)
+		return fail(-errno, "opening the pinned map '%s'", path);
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		return fail(-errno, "asking what '%s' is", path);
+	if (info.type != BPF_MAP_TYPE_HASH || info.key_size != bpf_map__key_size(map) ||
+	    info.value_size != bpf_map__value_size(map)) {
+		fail_plain(-EINVAL, "'%s' is not a map that can be used here", path);
+		return fail_hint(-EINVAL, "it takes a hash map with keys of %u bytes and values of %u",
+				 bpf_map__key_size(map), bpf_map__value_size(map));
+	}
+	return bpf_map__reuse_fd(map, fd) ? fail(-errno, "using the pinned map '%s'", path) : 0;
+}
+
 static int load(struct sampler *sampler, const struct collect_options *options)
 {
 	int err;
@@ -211,6 +237,8 @@ static int load(struct sampler *sampler, const struct collect_options *options)
 		return fail(-errno, "reading the BPF object");
 	err = set_sizes(sampler, options);
 	err = err ? err : set_settings(sampler, options);
+	err = err ? err : use_pinned(sampler->skel->maps.cgroup_ids, options->cgroup_map);
+	err = err ? err : use_pinned(sampler->skel->maps.mount_ids, options->mount_map);
 	if (err)
 		return err;
 	err = sampler_bpf__load(sampler->skel);

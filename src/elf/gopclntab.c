@@ -54,9 +54,9 @@ struct gopclntab {
 	const struct image *image;
 	uint64_t address; /* of the header */
 	unsigned int version, quantum;
-	uint64_t count;   /* of functions */
-	uint64_t text;    /* what addresses in the table are relative to */
-	uint64_t gofunc;  /* where inlining trees are relative to; 0 if not known */
+	uint64_t count;  /* of functions */
+	uint64_t text;   /* what addresses in the table are relative to */
+	uint64_t gofunc; /* where inlining trees are relative to; 0 if not known */
 	struct span all;
 	struct span names, units, files, values; /* "values": tables of pc to value */
 	struct span table;                       /* pairs of address and offset in `functions`, and a last address */
@@ -201,8 +201,9 @@ static void find_line(const struct gopclntab *table, struct span function, uint6
 	uint32_t file_table, line_table, unit, offset;
 	int32_t file, line;
 
-	if (!field_of(table, function, FIELD_FILE, &file_table) || !field_of(table, function, FIELD_LINE, &line_table) ||
-	    !value_at(table, file_table, pc, &file) || !value_at(table, line_table, pc, &line) || file < 0 || line <= 0)
+	if (!field_of(table, function, FIELD_FILE, &file_table) ||
+	    !field_of(table, function, FIELD_LINE, &line_table) || !value_at(table, file_table, pc, &file) ||
+	    !value_at(table, line_table, pc, &line) || file < 0 || line <= 0)
 		return;
 	if (table->version == VERSION_2) {
 		if (!file || !read_u32(table->files, (uint64_t)file * 4, &offset) ||
@@ -221,6 +222,7 @@ static void find_line(const struct gopclntab *table, struct span function, uint6
 struct inlining {
 	uint32_t index_table; /* pc to index in the tree */
 	uint64_t tree;        /* offset in the file */
+	int32_t below;        /* callers come first in the tree: an index that does not fall is of no caller */
 };
 
 static bool inlining_of(const struct gopclntab *table, struct span function, struct inlining *ret)
@@ -244,11 +246,12 @@ static bool inlining_of(const struct gopclntab *table, struct span function, str
 			return false;
 		tree = table->gofunc + offset;
 	}
+	ret->below = INT32_MAX;
 	return image_address_to_offset(table->image, tree, &ret->tree);
 }
 
 /* What was inlined at `pc`, and where in the function it was called from. False if nothing was. */
-static bool inlined_at(const struct gopclntab *table, const struct inlining *inlining, uint64_t size, uint64_t *pc,
+static bool inlined_at(const struct gopclntab *table, struct inlining *inlining, uint64_t size, uint64_t *pc,
 		       struct gopclntab_name *ret)
 {
 	uint64_t entry_size = table->version < VERSION_20 ? 20 : 16, offset;
@@ -257,7 +260,7 @@ static bool inlined_at(const struct gopclntab *table, const struct inlining *inl
 	struct span entry;
 	int32_t index;
 
-	if (!value_at(table, inlining->index_table, *pc, &index) || index < 0 ||
+	if (!value_at(table, inlining->index_table, *pc, &index) || index < 0 || index >= inlining->below ||
 	    __builtin_add_overflow(inlining->tree, (uint64_t)index * entry_size, &offset))
 		return false;
 	bytes = image_bytes(table->image, offset, entry_size);
@@ -271,6 +274,7 @@ static bool inlined_at(const struct gopclntab *table, const struct inlining *inl
 	if (name >= table->names.len || (name && table->names.data[name - 1]) ||
 	    !text_at(table->names, name, &ret->name, &ret->len))
 		return false;
+	inlining->below = index;
 	*pc = parent;
 	return true;
 }
@@ -302,18 +306,14 @@ static bool search(const struct gopclntab *table, uint64_t address, uint64_t *re
 static bool covers(const struct gopclntab *table, struct span function, uint64_t pc)
 {
 	static const enum field fields[] = { FIELD_PCSP, FIELD_LINE, FIELD_FILE };
-	bool any = false;
 	uint32_t offset;
 	int32_t value;
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		if (!field_of(table, function, fields[i], &offset) || !offset)
-			continue;
-		any = true;
-		if (value_at(table, offset, pc, &value))
+		if (field_of(table, function, fields[i], &offset) && value_at(table, offset, pc, &value))
 			return true;
 	}
-	return !any;
+	return false;
 }
 
 size_t gopclntab_find(const struct gopclntab *table, uint64_t address, struct gopclntab_name *list, size_t max)

@@ -35,7 +35,15 @@ bool image_section(const struct image *image, uint32_t number, struct image_sect
 bool image_section_named(const struct image *image, const char *name, struct image_section *ret);
 uint32_t image_sections(const struct image *image);
 
-/* File offset and virtual address, by the loadable segments. False if it is in none. */
+/* The program header of a number; false if there is none. */
+bool image_segment(const struct image *image, uint32_t number, Elf64_Phdr *ret);
+uint32_t image_segments(const struct image *image);
+
+/* Can code be at this virtual address? And the range of addresses that holds all code, false if there is none. */
+bool image_executable(const struct image *image, uint64_t address);
+bool image_code_range(const struct image *image, uint64_t *ret_start, uint64_t *ret_end);
+
+/* File offset and virtual address, by the loadable segments, those with code first. False if it is in none. */
 bool image_offset_to_address(const struct image *image, uint64_t offset, uint64_t *ret);
 bool image_address_to_offset(const struct image *image, uint64_t address, uint64_t *ret);
 

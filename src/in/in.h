@@ -7,6 +7,10 @@
 
 struct profile;
 
+/* Any format that can be read, known by how it begins. */
+int in_read(struct profile **ret, const void *data, size_t len);
+
 int in_wick(struct profile **ret, const void *data, size_t len);
+int in_folded(struct profile **ret, const void *data, size_t len);
 
 #endif

@@ -11,17 +11,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/intern.h"
+#include "out/lines.h"
 #include "profile/profile.h"
-
-struct line {
-	const char *text;
-	uint64_t count;
-};
 
 static const char *const suffixes[FRAME_KINDS] = {
 	[FRAME_KERNEL] = "_[k]",
@@ -64,58 +58,36 @@ static void add_stack(const struct profile *profile, uint32_t stack, uint32_t *n
 	}
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-	const struct line *left = a, *right = b;
-
-	if (left->count != right->count)
-		return left->count < right->count ? 1 : -1;
-	return strcmp(left->text, right->text);
-}
-
-/* Adds up the samples by the text of their line; the lines are as many as `texts` has numbers. */
-static int fold(const struct profile *profile, struct intern *texts, struct line *lines)
+/* Adds up the samples by the text of their line. */
+static int fold(const struct profile *profile, struct lines *lines)
 {
 	autofree uint32_t *nodes = calloc(greatest_depth(profile) + 1, sizeof(*nodes));
 	autobuf struct buf line = { 0 };
+	int err = nodes ? 0 : -ENOMEM;
 
-	if (!nodes)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES); i++) {
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES) && !err; i++) {
 		const struct profile_sample *sample = profile_sample(profile, i);
-		uint32_t number;
 
 		buf_clear(&line);
 		out_comm_text(profile, i, &line);
 		add_stack(profile, sample->stack, nodes, &line);
-		if (buf_error(&line))
-			return buf_error(&line);
-		number = intern_bytes(texts, line.data, line.len);
-		if (number == UINT32_MAX)
-			return -ENOMEM;
-		lines[number].text = intern_get(texts, number, NULL);
-		lines[number].count += sample->value;
+		err = buf_error(&line);
+		err = err ? err : lines_add(lines, line.data, line.len, sample->value);
 	}
-	return 0;
+	return err;
 }
 
 int out_folded(const struct profile *profile, struct buf *out)
 {
-	/* Numbers of texts begin at 1 too, and there are at most as many as samples. */
-	autofree struct line *lines = calloc(profile_count(profile, PROFILE_SAMPLES), sizeof(*lines));
-	struct intern *texts = NULL;
-	int err = lines ? intern_new(&texts) : -ENOMEM;
+	struct lines lines = { 0 };
+	int err = fold(profile, &lines);
 
-	if (!err)
-		err = fold(profile, texts, lines);
 	if (!err) {
-		uint32_t count = intern_count(texts);
-
-		qsort(lines + 1, count - 1, sizeof(*lines), compare_lines);
-		for (uint32_t i = 1; i < count && lines[i].count; i++)
-			buf_addf(out, "%s %" PRIu64 "\n", lines[i].text, lines[i].count);
+		lines_sort_hottest_first(&lines);
+		for (size_t i = 0; i < lines.len; i++)
+			buf_addf(out, "%s %" PRIu64 "\n", lines.list[i].text, lines.list[i].count);
 		err = buf_error(out);
 	}
-	intern_free(texts);
+	lines_free(&lines);
 	return err;
 }

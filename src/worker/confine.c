@@ -40,12 +40,7 @@ static const unsigned int allowed[] = {
 	SYS_gettimeofday, SYS_getrusage, SYS_prlimit64, SYS_rt_sigreturn, SYS_exit, SYS_exit_group, SYS_restart_syscall,
 	SYS_fcntl, SYS_newfstatat,
 #ifdef __SANITIZE_ADDRESS__
-	/* What the sanitizers' runtime does beside */
-	SYS_sigaltstack, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_gettid, SYS_getpid, SYS_openat, SYS_tgkill, SYS_sched_yield,
-	SYS_readlinkat, SYS_clone, SYS_prctl, SYS_wait4, SYS_sched_getaffinity, SYS_set_robust_list, SYS_rseq, SYS_ptrace,
-#ifdef SYS_readlink
-	SYS_readlink,
-#endif
+	SYS_sigaltstack, SYS_sched_yield,
 #endif
 };
 

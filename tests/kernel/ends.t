@@ -69,7 +69,7 @@ ok 'three outputs: .wick is there' test -s "$T/two.wick"
 is 'hottest first' "$(sed 's/.* //' "$T/two.folded")" "$(sed 's/.* //' "$T/two.folded" | sort -rn)"
 is 'identical lines are added up' "$(sed 's/ [0-9]*$//' "$T/two.folded" | sort | uniq -d)" ''
 
-# Nobody sees half a file: an old one stays until the new one is whole, and no other name stays behind.
+# Nobody sees half a file: an old one stays until the new one is whole.
 echo old >"$T/old.folded"
 start /dev/null "$WICK" record -F 999 -p "$load" -o "$T/old.folded"
 wait_for 20 sampling "$started"
@@ -79,6 +79,10 @@ wait "$started" 2>/dev/null
 is 'killed: the old file is there' "$(cat "$T/old.folded")" old
 run "$WICK" record -F 999 -p "$load" -o "$T/old.folded" 1
 shares_hold 'then replaced' "$T/old.folded" ends "$PROGS/shares"
+
+mkdir "$T/clean"
+run "$WICK" record -o "$T/clean/x.folded" -o "$T/clean/x.wick" --stats "$T/clean/x.json" 0.2
+is 'no other name stays behind' "$(cd "$T/clean" && echo .[!.]* *)" '.[!.]* x.folded x.json x.wick'
 
 # ---- What people see ----
 run "$WICK" record -p "$load" 1

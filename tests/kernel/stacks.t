@@ -51,7 +51,7 @@ done
 sampled '32-bit' "$PROGS/compat32"
 if kill -0 "$started" 2>/dev/null; then
 	is '32-bit: counted, with a reason' "$(cut -d';' -f1,2 "$T/x.folded" | sed 's/ [0-9]*$//' | sort -u)" 'compat32;[incomplete: compat]'
-	holds '32-bit: as many as it ran' "$(folded_sum "$T/x.folded") > 0.3 * $hz"
+	holds '32-bit: as many as it ran' "$(folded_sum "$T/x.folded") > 0.05 * $hz"
 else
 	skip '32-bit' 'this kernel does not run 32-bit programs'
 fi

@@ -7,7 +7,7 @@
  *   shares [-s CPU-SECONDS] [-j THREADS] [-f] [-n COMM] [-x STATUS]
  *
  * Runs until killed, or for so much CPU time, then prints "cpu SECONDS". -j gives the work to threads named
- * shares-tN. -f gives it to a row of children, each a fifth of a second long.
+ * shares-tN. -f gives it to a row of children, each a tenth of a second long.
  */
 #include "prog.h"
 #include <pthread.h>
@@ -129,14 +129,14 @@ static NOINLINE void in_threads(unsigned int threads, double seconds)
 
 static NOINLINE void in_children(double seconds)
 {
-	for (double done = 0; seconds <= 0 || done < seconds; done += 0.2) {
+	for (double done = 0; seconds <= 0 || done < seconds; done += 0.1) {
 		pid_t child = fork();
 
 		if (child < 0)
 			prog_die("fork");
 		if (!child) {
 			prctl(PR_SET_PDEATHSIG, 9);
-			run(0.2);
+			run(0.1);
 			_exit(0);
 		}
 		waitpid(child, NULL, 0);

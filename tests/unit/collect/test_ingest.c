@@ -63,8 +63,10 @@ static void test_sent_twice_is_there_once(void **state)
 	user_stack(f, 1, (const uint64_t[]){ 0x20, 0x10, 0 });
 	kernel_stack(f, 2, (const uint64_t[]){ 0xb, 0xa, 0 });
 	memory = ingest_memory(f->ingest);
-	user_stack(f, 1, (const uint64_t[]){ 0x20, 0x10, 0 });
-	kernel_stack(f, 2, (const uint64_t[]){ 0xb, 0xa, 0 });
+	for (unsigned int i = 0; i < 2000; i++) {
+		user_stack(f, 1, (const uint64_t[]){ 0x20, 0x10, 0 });
+		kernel_stack(f, 2, (const uint64_t[]){ 0xb, 0xa, 0 });
+	}
 	assert_int_equal(profile_count(f->profile, PROFILE_NODES), 1 + 2);
 	assert_int_equal(profile_count(f->profile, PROFILE_FRAMES), 1 + 4);
 	assert_int_equal(ingest_memory(f->ingest), memory);

@@ -79,10 +79,10 @@ static void test_counts_beyond_the_limits(void **state)
 	const struct fixture *f = *state;
 	static struct user_record user;
 	static struct kernel_record kernel;
-	static char room[sizeof(struct wire_file) + 64];
+	static _Alignas(8) char room[sizeof(struct wire_file) + 64];
 	struct wire_file *file = (struct wire_file *)room;
 	struct ingest_ended ended;
-	struct wire_notice exec = { .type = WIRE_EXEC, .pid = PID, .start = START };
+	struct wire_notice *exec = (struct wire_notice *)room;
 
 	fill(f);
 	user.head = (struct wire_user_stack){ .type = WIRE_USER_STACK, .count = WIRE_USER_FRAMES + 2, .id = 50 };
@@ -100,8 +100,10 @@ static void test_counts_beyond_the_limits(void **state)
 	assert_refused(f, file, sizeof(room));
 	file->path_len = UINT32_MAX;
 	assert_refused(f, file, sizeof(room));
-	exec.path_len = UINT32_MAX;
-	assert_int_equal(give_notice(f, &exec, sizeof(exec), &ended), -EBADMSG);
+	*exec = (struct wire_notice){ .type = WIRE_EXEC, .pid = PID, .start = START, .path_len = WIRE_PATH_LEN + 1 };
+	assert_int_equal(give_notice(f, exec, sizeof(room), &ended), -EBADMSG);
+	exec->path_len = UINT32_MAX;
+	assert_int_equal(give_notice(f, exec, sizeof(room), &ended), -EBADMSG);
 	assert_string_equal(program_of(f, PID), "");
 }
 

@@ -53,7 +53,8 @@ static void test_notes(void **state)
 	(void)state;
 	add_note(&notes, NT_GNU_ABI_TAG, "GNU", 4, "0123456789abcdef", 16);
 	add_note(&notes, NT_GNU_BUILD_ID, "stapsdt", 8, "not this", 8); /* the same number of another owner */
-	add_note(&notes, 7, "x", 1, "odd", 3);                          /* both padded */
+	add_note(&notes, NT_GNU_BUILD_ID, "GNU\0abc", 8, "nor this", 8);
+	add_note(&notes, 7, "x", 1, "odd", 3); /* both padded */
 	add_note(&notes, 9, "", 0, "", 0);
 	add_note(&notes, NT_GNU_BUILD_ID, "GNU", 4, "\xab\x00\xcd", 3);
 	add_note(&notes, NT_GNU_BUILD_ID, "GNU", 4, "second", 6);

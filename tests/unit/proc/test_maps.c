@@ -116,6 +116,7 @@ static void test_odd_lines(void **state)
 		"1-2 r-xp 0 08:01 4a /a\n", /* inodes are decimal */
 		"1-2 r-xp 0 08:01 -4 /a\n",
 		"1-2 r-xps 0 08:01 42 /a\n",
+		"1-2 r-xps0 08:01 42 /a\n",
 		"1-2 r-x 0 08:01 42 /a\n",
 		"A-B r-xp 0 08:01 42 /a\n",
 		"0x1-0x2 r-xp 0 08:01 42 /a\n",

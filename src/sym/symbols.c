@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of one file, from all that it has. In: the file, its debug files if there are any, and offsets. Out: names, or
+ * none. Invariant: a name is given only for an address that lies inside the bounds of what is named, by the symbol's
+ * size, .eh_frame or Go's table. Nothing is read before the first question needs it.
+ */
+#include "sym/symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/buf.h"
+#include "elf/debugdata.h"
+#include "elf/dwarf.h"
+#include "elf/ehframe.h"
+#include "elf/gopclntab.h"
+#include "elf/image.h"
+#include "elf/plt.h"
+#include "sym/demangle.h"
+#include "sym/table.h"
+
+#define START_MAX 64                    /* bytes of _start where nothing says how long it is */
+#define CHECKSUM_MAX ((size_t)1 << 30)  /* of a debug file that has no build id */
+#define NAME_LEN_MAX ((size_t)16 << 10) /* of a name that is not demangled */
+#define SOURCE_LEN_MAX 4096
+#define DYNAMIC_MAX 1024 /* entries looked at */
+
+struct symbols {
+	struct symbols_options options;
+	char *file;
+	struct image *image, *debug, *alt;
+	struct image *packed; /* .gnu_debugdata, unpacked to: */
+	void *packed_bytes;
+	size_t packed_len;
+	struct table *table;
+	struct ehframe *frames;
+	struct gopclntab *go;
+	struct debuginfo *info;
+	bool indexed; /* table, packed and frames are as they should be */
+	bool info_tried;
+	bool has_start; /* the entry point is _start */
+	bool has_all;   /* all functions have symbols, as far as can be known */
+	const char *reason;
+	struct buf text; /* of the last answer */
+};
+
+/* ---- opening ---- */
+
+/* Is it a program? A shared object has an entry point as well at times, with another name. */
+static bool is_program(const struct image *image)
+{
+	const Elf64_Ehdr *header = image_header(image);
+	Elf64_Phdr segment;
+
+	if (header->e_type != ET_DYN)
+		return header->e_type == ET_EXEC;
+	for (uint32_t i = 0; i < image_segments(image); i++) {
+		const unsigned char *bytes;
+
+		if (!image_segment(image, i, &segment) || segment.p_type != PT_DYNAMIC)
+			continue;
+		bytes = image_bytes(image, segment.p_offset, segment.p_filesz);
+		for (size_t at = 0; bytes && at < segment.p_filesz / sizeof(Elf64_Dyn) && at < DYNAMIC_MAX; at++) {
+			Elf64_Dyn entry;
+
+			memcpy(&entry, bytes + at * sizeof(entry), sizeof(entry));
+			if (entry.d_tag == DT_SONAME)
+				return false;
+			if (entry.d_tag == DT_NULL)
+				break;
+		}
+		return bytes != NULL;
+	}
+	return false;
+}
+
+static bool has_section(const struct image *image, const char *name)
+{
+	struct image_section section;
+
+	return image && image_section_named(image, name, &section) && section.type != SHT_NOBITS;
+}
+
+static bool has_symtab(const struct image *image)
+{
+	return image && has_section(image, ".symtab");
+}
+
+static bool has_dwarf(const struct image *image)
+{
+	return has_section(image, ".debug_info") || has_section(image, ".zdebug_info");
+}
+
+static int open_image(struct symbols *symbols, int fd)
+{
+	uint64_t start, end;
+	int err = image_open(&symbols->image, fd);
+
+	if (err)
+		return err;
+	if (!image_code_range(symbols->image, &start, &end))
+		symbols->reason = "bad_elf";
+	symbols->has_start =
+		is_program(symbols->image) && image_executable(symbols->image, image_header(symbols->image)->e_entry);
+	err = gopclntab_open(&symbols->go, symbols->image);
+	return err == -ENOMEM ? err : 0;
+}
+
+int symbols_open(struct symbols **ret, int fd, const struct symbols_options *options)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+	int err;
+
+	if (!symbols)
+		return -ENOMEM;
+	symbols->options = *options;
+	symbols->file = strndup(options->file ? options->file : "", NAME_LEN_MAX);
+	symbols->options.file = symbols->file;
+	err = symbols->file ? open_image(symbols, fd) : -ENOMEM;
+	if (err)
+		symbols_free(symbols);
+	else
+		*ret = symbols;
+	return err;
+}
+
+/* What index() made. */
+static void forget_index(struct symbols *symbols)
+{
+	table_free(symbols->table);
+	ehframe_free(symbols->frames);
+	image_free(symbols->packed);
+	free(symbols->packed_bytes);
+	symbols->table = NULL;
+	symbols->frames = NULL;
+	symbols->packed = NULL;
+	symbols->packed_bytes = NULL;
+	symbols->packed_len = 0;
+	symbols->indexed = false;
+}
+
+static void forget_info(struct symbols *symbols)
+{
+	debuginfo_free(symbols->info);
+	symbols->info = NULL;
+	symbols->info_tried = false;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	forget_info(symbols);
+	forget_index(symbols);
+	gopclntab_free(symbols->go);
+	image_free(symbols->image);
+	image_free(symbols->debug);
+	image_free(symbols->alt);
+	buf_free(&symbols->text);
+	free(symbols->file);
+	free(symbols);
+}
+
+/* ---- debug files ---- */
+
+/* The name in a link section: without slashes, for it must not lead anywhere else. Its length with the NUL, or 0. */
+static size_t read_link(const struct image *image, const char *section_name, bool slashes, char ret[256],
+			const unsigned char **ret_bytes, size_t *ret_len)
+{
+	struct image_section section;
+	const char *bytes;
+	size_t len;
+
+	if (!image_section_named(image, section_name, &section) || section.type == SHT_NOBITS)
+		return 0;
+	bytes = image_bytes(image, section.offset, section.size);
+	len = bytes ? strnlen(bytes, section.size) : 0;
+	if (!len || len >= 256 || len == section.size || (!slashes && memchr(bytes, '/', len)))
+		return 0;
+	memcpy(ret, bytes, len + 1);
+	*ret_bytes = (const unsigned char *)bytes;
+	*ret_len = section.size;
+	return len + 1;
+}
+
+/* The checksum stands after the name, at the next multiple of four. */
+static bool read_debuglink(const struct image *image, char ret[256], uint32_t *ret_crc)
+{
+	const unsigned char *bytes;
+	size_t len, at = (read_link(image, ".gnu_debuglink", false, ret, &bytes, &len) + 3) & ~(size_t)3;
+
+	if (!at || at > len || len - at < sizeof(*ret_crc)) {
+		ret[0] = '\0';
+		return false;
+	}
+	memcpy(ret_crc, bytes + at, sizeof(*ret_crc));
+	return true;
+}
+
+/* The build id of the file that dwz made, which stands after its name. */
+static size_t read_altlink(const struct image *image, char ret[256], unsigned char id[SYMBOLS_BUILD_ID_MAX])
+{
+	const unsigned char *bytes;
+	size_t len, at = read_link(image, ".gnu_debugaltlink", true, ret, &bytes, &len);
+
+	if (!at || len - at > SYMBOLS_BUILD_ID_MAX || len == at) {
+		ret[0] = '\0';
+		return 0;
+	}
+	memcpy(id, bytes + at, len - at);
+	return len - at;
+}
+
+static const struct image *dwarf_image(const struct symbols *symbols)
+{
+	if (has_dwarf(symbols->image))
+		return symbols->image;
+	return has_dwarf(symbols->debug) ? symbols->debug : NULL;
+}
+
+void symbols_debug(const struct symbols *symbols, struct symbols_debug *ret)
+{
+	unsigned char alt_id[SYMBOLS_BUILD_ID_MAX];
+	bool wants_dwarf = symbols->options.inlines || symbols->options.lines;
+	const struct image *dwarf = dwarf_image(symbols);
+
+	*ret = (struct symbols_debug){ 0 };
+	ret->build_id_len = image_build_id(symbols->image, ret->build_id);
+	read_debuglink(symbols->image, ret->link, &ret->link_crc);
+	if (wants_dwarf && !symbols->alt)
+		read_altlink(dwarf ? dwarf : symbols->image, ret->alt_link, alt_id);
+	ret->wanted = !symbols->debug && ((!has_symtab(symbols->image) && !symbols->go) || (wants_dwarf && !dwarf));
+	ret->wanted = ret->wanted || ret->alt_link[0];
+}
+
+/* Is this file the one that the link names by its checksum? Only asked if there is no build id. */
+static bool has_checksum(const struct image *image, uint32_t crc)
+{
+	size_t size = image_size(image);
+
+	return size <= CHECKSUM_MAX && crc32_z(0, image_bytes(image, 0, size), size) == crc;
+}
+
+static bool belongs(const struct symbols *symbols, const struct image *debug)
+{
+	unsigned char ours[SYMBOLS_BUILD_ID_MAX], theirs[SYMBOLS_BUILD_ID_MAX];
+	size_t len = image_build_id(symbols->image, ours);
+	char link[256];
+	uint32_t crc;
+
+	if (len)
+		return image_build_id(debug, theirs) == len && !memcmp(ours, theirs, len);
+	return read_debuglink(symbols->image, link, &crc) && has_checksum(debug, crc);
+}
+
+static bool is_alt(const struct symbols *symbols, const struct image *debug)
+{
+	unsigned char wanted[SYMBOLS_BUILD_ID_MAX], theirs[SYMBOLS_BUILD_ID_MAX];
+	const struct image *dwarf = dwarf_image(symbols);
+	char link[256];
+	size_t len = dwarf && !symbols->alt ? read_altlink(dwarf, link, wanted) : 0;
+
+	return len && image_build_id(debug, theirs) == len && !memcmp(wanted, theirs, len);
+}
+
+int symbols_add_debug(struct symbols *symbols, int fd)
+{
+	struct image *debug;
+	int err = image_open(&debug, fd);
+
+	if (err)
+		return err;
+	if (is_alt(symbols, debug)) {
+		symbols->alt = debug;
+	} else if (!symbols->debug && belongs(symbols, debug)) {
+		symbols->debug = debug;
+		forget_index(symbols);
+	} else {
+		image_free(debug);
+		return symbols->debug ? -EEXIST : -ESTALE;
+	}
+	forget_info(symbols);
+	return 0;
+}
+
+/* ---- the index ---- */
+
+static const char *reason_of(int err, const char *otherwise)
+{
+	switch (err) {
+	case -ENOMEM:
+		return "no_memory";
+	case -E2BIG:
+		return "too_many_symbols";
+	case -EFBIG:
+		return "too_big";
+	default:
+		return otherwise;
+	}
+}
+
+/* How many functions came from there; the reason is kept if not all of them. */
+static long take(struct symbols *symbols, const struct image *from, uint32_t type)
+{
+	long found = from ? table_add(symbols->table, from, type) : 0;
+
+	if (found < 0)
+		symbols->reason = reason_of((int)found, "bad_symbols");
+	return found;
+}
+
+static long take_packed(struct symbols *symbols)
+{
+	int err = debugdata_read(symbols->image, &symbols->packed_bytes, &symbols->packed_len);
+
+	if (err == -ENODATA)
+		return 0;
+	if (!err)
+		err = image_from_memory(&symbols->packed, symbols->packed_bytes, symbols->packed_len);
+	if (err) {
+		symbols->reason = reason_of(err, "bad_debugdata");
+		return 0;
+	}
+	return take(symbols, symbols->packed, SHT_SYMTAB);
+}
+
+/* A table of symbols may have been thinned out, so what is exported is looked at in any case. */
+static void fill_table(struct symbols *symbols)
+{
+	long found = take(symbols, symbols->image, SHT_SYMTAB);
+
+	if (!found)
+		found = take(symbols, symbols->debug, SHT_SYMTAB);
+	if (!found)
+		found = take_packed(symbols);
+	symbols->has_all = found > 0;
+	if (found >= 0)
+		take(symbols, symbols->image, SHT_DYNSYM);
+	table_seal(symbols->table);
+	if (!found && !symbols->go && !symbols->reason)
+		symbols->reason = "stripped";
+}
+
+static bool index_file(struct symbols *symbols)
+{
+	int err;
+
+	if (symbols->indexed)
+		return symbols->table != NULL;
+	symbols->indexed = true;
+	if (symbols->reason && strcmp(symbols->reason, "bad_elf"))
+		symbols->reason = NULL;
+	err = table_new(&symbols->table, symbols->image);
+	if (err) {
+		symbols->reason = reason_of(err, NULL);
+		return false;
+	}
+	fill_table(symbols);
+	err = ehframe_open(&symbols->frames, symbols->image);
+	if (err && err != -ENODATA)
+		symbols->reason = reason_of(err, NULL);
+	return true;
+}
+
+/* ---- one address ---- */
+
+/* What is known of the function itself: its name is in the text already. */
+struct function {
+	size_t name; /* offset in the text */
+	uint64_t start;
+};
+
+/* The version that linkers write behind a name is not part of it: memcpy@@GLIBC_2.14 */
+static void add_name(struct symbols *symbols, const char *name)
+{
+	const char *at = strchr(name, '@');
+	size_t len = at && at > name ? (size_t)(at - name) : strnlen(name, NAME_LEN_MAX + 1);
+	autobuf struct buf copy = { 0 };
+
+	if (!at || at == name) {
+		demangle(&symbols->text, name, symbols->options.demangle);
+		return;
+	}
+	buf_add(&copy, name, len > NAME_LEN_MAX ? NAME_LEN_MAX : len);
+	if (!buf_error(&copy))
+		demangle(&symbols->text, copy.data, symbols->options.demangle);
+}
+
+static void add_nameless(struct symbols *symbols, uint64_t start)
+{
+	buf_addf(&symbols->text, "%s@0x%llx", symbols->file, (unsigned long long)start);
+}
+
+/* The stubs are described in .eh_frame as one function: they come before it. */
+static bool find_stub(struct symbols *symbols, uint64_t address, struct function *ret)
+{
+	struct plt_stub stub;
+
+	if (!plt_find(symbols->image, address, &stub))
+		return false;
+	ret->start = stub.start;
+	if (stub.name) {
+		add_name(symbols, stub.name);
+		buf_adds(&symbols->text, "@plt");
+	} else {
+		add_nameless(symbols, stub.start);
+	}
+	return true;
+}
+
+/* Where .eh_frame says that a function is, a symbol without a size at its start is its name. */
+static bool find_bounds(struct symbols *symbols, uint64_t address, struct function *ret)
+{
+	struct ehframe_range range;
+	struct table_symbol symbol;
+
+	if (!symbols->frames || !ehframe_find(symbols->frames, address, &range))
+		return false;
+	/* A trampoline's description begins one byte early, for unwinders that look before a return address. */
+	range.start += range.signal;
+	ret->start = range.start;
+	if (address >= range.start && table_find_unsized(symbols->table, range.start, &symbol))
+		add_name(symbols, symbol.name);
+	else if (symbols->has_start && range.start == image_header(symbols->image)->e_entry)
+		buf_adds(&symbols->text, "_start");
+	else
+		add_nameless(symbols, range.start);
+	return true;
+}
+
+/* Where nothing else is known, the entry point's code reaches to the next symbol, but not far. */
+static bool find_start(struct symbols *symbols, uint64_t address, struct function *ret)
+{
+	uint64_t entry = image_header(symbols->image)->e_entry;
+	struct ehframe_range range;
+
+	if (!symbols->has_start || address < entry || address - entry >= START_MAX ||
+	    address >= table_next(symbols->table, entry) ||
+	    (symbols->frames && ehframe_find(symbols->frames, entry, &range)))
+		return false;
+	buf_adds(&symbols->text, "_start");
+	ret->start = entry;
+	return true;
+}
+
+static bool find_function(struct symbols *symbols, uint64_t address, struct function *ret)
+{
+	struct table_symbol symbol;
+
+	ret->name = symbols->text.len;
+	if (!index_file(symbols))
+		return false;
+	if (table_find(symbols->table, address, &symbol)) {
+		add_name(symbols, symbol.name);
+		ret->start = symbol.start;
+		return true;
+	}
+	return find_stub(symbols, address, ret) || find_bounds(symbols, address, ret) ||
+	       find_start(symbols, address, ret);
+}
+
+/* ---- answers ---- */
+
+/* Text grows while an answer is made, so places in it are kept as offsets until it is whole; 0 is no text. */
+struct answer {
+	size_t name[SYMBOLS_INLINE_MAX], source[SYMBOLS_INLINE_MAX];
+	uint32_t line[SYMBOLS_INLINE_MAX];
+	uint64_t start[SYMBOLS_INLINE_MAX]; /* virtual addresses */
+	size_t len;
+};
+
+static size_t add_text(struct symbols *symbols, const char *text, size_t len)
+{
+	size_t at;
+
+	buf_addc(&symbols->text, '\0');
+	at = symbols->text.len;
+	buf_add(&symbols->text, text, len);
+	return at;
+}
+
+static size_t add_source(struct symbols *symbols, const char *source, size_t len)
+{
+	return source && symbols->options.lines ? add_text(symbols, source, len > SOURCE_LEN_MAX ? SOURCE_LEN_MAX : len)
+						: 0;
+}
+
+static void answer_go(struct symbols *symbols, uint64_t address, size_t max, struct answer *answer)
+{
+	struct gopclntab_name list[SYMBOLS_INLINE_MAX];
+
+	answer->len = gopclntab_find(symbols->go, address, list, max);
+	for (size_t i = 0; i < answer->len; i++) {
+		size_t len = list[i].len > NAME_LEN_MAX ? NAME_LEN_MAX : list[i].len;
+
+		answer->name[i] = add_text(symbols, list[i].name, strnlen(list[i].name, len));
+		answer->source[i] = add_source(symbols, list[i].file, list[i].file_len);
+		answer->line[i] = symbols->options.lines ? list[i].line : 0;
+		answer->start[i] = list[i].start;
+	}
+}
+
+static struct debuginfo *open_info(struct symbols *symbols)
+{
+	const struct image *image = dwarf_image(symbols);
+	int err;
+
+	if (symbols->info_tried)
+		return symbols->info;
+	symbols->info_tried = true;
+	err = image ? debuginfo_open(&symbols->info, image) : -ENODATA;
+	if (!err && symbols->alt)
+		err = debuginfo_add_alt(symbols->info, symbols->alt);
+	if (err && err != -ENODATA)
+		symbols->reason = reason_of(err, "bad_dwarf");
+	return symbols->info;
+}
+
+/* Inlined functions before the one that is there already, as the last of the answer, and lines for all of them. */
+static void answer_dwarf(struct symbols *symbols, uint64_t address, size_t max, struct answer *answer)
+{
+	struct debuginfo_frame list[SYMBOLS_INLINE_MAX];
+	struct debuginfo *info = open_info(symbols);
+	size_t name = answer->name[0], len = info ? debuginfo_find(info, address, list, max) : 0, from = 0;
+
+	if (info && debuginfo_exhausted(info))
+		symbols->reason = "dwarf_budget";
+	if (!len)
+		return;
+	if (!symbols->options.inlines) { /* the line is that of the innermost, by the address itself */
+		list[len - 1].source = list[0].source;
+		list[len - 1].line = list[0].line;
+		from = len - 1;
+	}
+	for (size_t i = from; i < len; i++) {
+		size_t at = i - from;
+
+		if (i + 1 < len) {
+			answer->name[at] = add_text(symbols, "", 0);
+			add_name(symbols, list[i].name ? list[i].name : "[inlined]");
+			answer->start[at] = answer->start[0];
+		} else {
+			answer->name[at] = name;
+			answer->start[at] = answer->start[0];
+		}
+		answer->source[at] = list[i].source ? add_source(symbols, list[i].source, strlen(list[i].source)) : 0;
+		answer->line[at] = symbols->options.lines ? list[i].line : 0;
+	}
+	answer->len = len - from;
+}
+
+static size_t give(struct symbols *symbols, const struct answer *answer, struct symbol_name *list)
+{
+	const char *text = symbols->text.data;
+
+	if (buf_error(&symbols->text)) {
+		symbols->reason = "no_memory";
+		return 0;
+	}
+	for (size_t i = 0; i < answer->len; i++) {
+		list[i] = (struct symbol_name){ .name = text + answer->name[i],
+						.len = strlen(text + answer->name[i]),
+						.source = answer->source[i] ? text + answer->source[i] : NULL,
+						.line = answer->line[i],
+						.inlined = i + 1 < answer->len };
+		if (!image_address_to_offset(symbols->image, answer->start[i], &list[i].start))
+			list[i].start = 0;
+	}
+	return answer->len;
+}
+
+size_t symbols_find(struct symbols *symbols, uint64_t offset, struct symbol_name *list, size_t max)
+{
+	struct answer answer = { .len = 0 };
+	struct function function;
+	uint64_t address;
+
+	max = max > SYMBOLS_INLINE_MAX ? SYMBOLS_INLINE_MAX : max;
+	buf_clear(&symbols->text);
+	if (!max || !image_offset_to_address(symbols->image, offset, &address) ||
+	    !image_executable(symbols->image, address))
+		return 0;
+	if (symbols->go)
+		answer_go(symbols, address, max, &answer);
+	if (!answer.len && find_function(symbols, address, &function)) {
+		answer.len = 1;
+		answer.name[0] = function.name;
+		answer.start[0] = function.start;
+		if (symbols->options.inlines || symbols->options.lines)
+			answer_dwarf(symbols, address, max, &answer);
+	}
+	return give(symbols, &answer, list);
+}
+
+const char *symbols_reason(const struct symbols *symbols)
+{
+	return symbols->reason;
+}
+
+size_t symbols_memory(const struct symbols *symbols)
+{
+	size_t bytes = sizeof(*symbols) + symbols->packed_len + symbols->text.cap;
+
+	bytes += symbols->table ? table_memory(symbols->table) : 0;
+	bytes += symbols->frames ? ehframe_memory(symbols->frames) : 0;
+	return bytes + (symbols->info ? debuginfo_memory(symbols->info) : 0);
+}

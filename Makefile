@@ -21,32 +21,39 @@ DESTDIR :=
 
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
-BASE_SRCS := $(addprefix src/base/,buf.c fail.c file.c intern.c json.c map.c opt.c text.c)
-PROFILE_SRCS := src/profile/profile.c
-ELF_SRCS := src/elf/buildid.c
-PROC_SRCS := $(addprefix src/proc/,maps.c process.c)
-COLLECT_SRCS := $(addprefix src/collect/,addresses.c cgroup.c collect.c files.c ingest.c refused.c sampler.c selftest.c ticks.c)
-IN_SRCS := src/in/wick.c
-OUT_SRCS := $(addprefix src/out/,bcc.c folded.c formats.c frame.c lines.c report.c stats.c wick.c)
-CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c convert.c outputs.c record.c record_options.c session.c values.c)
+BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c intern.c json.c map.c opt.c text.c)
+PROFILE_SRCS := $(addprefix src/profile/,filter.c profile.c)
+ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
+PROC_SRCS := $(addprefix src/proc/,maps.c place.c process.c)
+SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
+UNWIND_SRCS := $(addprefix src/unwind/,rows.c rules.c)
+WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
+COLLECT_SRCS := $(addprefix src/collect/,addresses.c cgroup.c collect.c files.c ingest.c jit.c name.c refused.c sampler.c selftest.c \
+	tables.c ticks.c)
+IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
+OUT_SRCS := $(addprefix src/out/,advice.c bcc.c folded.c formats.c frame.c lines.c report.c report_callers.c report_quality.c report_tables.c report_tree.c stats.c tally.c tree.c wick.c)
+CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c input.c outputs.c profile.c profile_options.c record.c record_options.c \
+	report.c report_options.c session.c values.c)
 MAIN_SRC := src/main.c
 
 BPF_SRCS := src/bpf/sampler.bpf.c
 
 # Everything but main(): what unit tests link with.
-LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(CMD_SRCS)
+LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) src/proc/maps.c $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c src/proc/maps.c $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c
 
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf fail file intern json map opt text) elf/buildid proc/maps unwind/step \
-	profile/profile collect/addresses collect/ingest collect/ingest_damaged in/wick out/out cmd/record_options
+UNIT_TESTS := $(addprefix base/,buf fail file intern json map opt text) elf/buildid elf/gopclntab proc/maps proc/place sym/jitmap sym/kernel unwind/step \
+	profile/profile collect/addresses collect/ingest collect/ingest_damaged in/wick out/out out/bcc cmd/profile_options cmd/record_options
+# tests/tools/NAME.c: programs for shell tests to ask, linked with the library
+TEST_TOOLS := goname mkprofile symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
-FUZZERS := buildid ingest maps text wick
+FUZZERS := buildid gopclntab ingest jitmap kallsyms maps place text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/usage.t
+GOLDEN_TESTS := tests/golden/go-names.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t crowds.t ends.t filters.t frames.t hotplug.t idle.t jitter.t places.t \
 	refusals.t short.t stacks.t)
@@ -89,7 +96,7 @@ BPFTOOL = $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools*/*/
 
 CFLAGS := -O2 -g
 LDFLAGS :=
-LDLIBS := -lbpf -lelf -lz -lzstd -lxxhash -lpthread
+LDLIBS := -lbpf -ldw -lelf -liberty -llzma -lbz2 -lz -lzstd -lxxhash -lpthread
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CPPFLAGS := -D_GNU_SOURCE -DWICK_RELEASE='"$(VERSION)"' -Isrc -I$(BUILD)/gen
@@ -172,7 +179,13 @@ $1/tests/unit/%: tests/unit/%.c $1/libwick.a $1/flags
 	$$Qmkdir -p $$(@D)
 	$$Q$2 $3 -Itests $4 -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< $1/libwick.a -lcmocka $(LDLIBS)
 
+$1/tests/tools/%: tests/tools/%.c $1/libwick.a $1/flags
+	$$(call say,TOOL,$$@)
+	$$Qmkdir -p $$(@D)
+	$$Q$2 $3 $4 -MMD -MP -MF $$@.d -MT $$@ -o $$@ $$< $1/libwick.a $(LDLIBS)
+
 -include $(patsubst src/%.c,$1/obj/%.d,$5 $(MAIN_SRC))
+-include $(patsubst %,$1/tests/tools/%.d,$(TEST_TOOLS))
 -include $(patsubst %,$1/tests/unit/%.d,$(UNIT_NAMES))
 endef
 
@@ -188,7 +201,7 @@ $(eval $(call flavour,$(BUILD)/fuzz,$(CLANG),$(FUZZ_FLAGS) -fsanitize=fuzzer-no-
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libwick.a
 	$(call say,FUZZ,$@)
 	$Q$(CLANG) $(FUZZ_FLAGS) -Itests -fsanitize=fuzzer -MMD -MP -MF $@.d -MT $@ -o $@ $< $(BUILD)/fuzz/libwick.a \
-		-lelf -lz -lzstd -lxxhash
+		-ldw -lelf -liberty -llzma -lz -lzstd -lxxhash
 
 -include $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%.d)
 
@@ -241,10 +254,11 @@ PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 AGAIN = +$Q$(MAKE) --no-print-directory
 FUZZ_TIME := 60
 
-TEST_ENV = WICK=$(abspath $O/wick) WICK_PROGS=$(abspath $(BUILD)/progs) WICK_BUILD=$(abspath $(BUILD)) CI="$$CI" \
+TEST_ENV = WICK=$(abspath $O/wick) WICK_TOOLS=$(abspath $O/tests/tools) WICK_PROGS=$(abspath $(BUILD)/progs) WICK_BUILD=$(abspath $(BUILD)) CI="$$CI" \
 	CMOCKA_MESSAGE_OUTPUT=TAP UBSAN_OPTIONS=print_stacktrace=1
 # Unit tests of this flavour, as files
 UNIT_FILES := $(UNIT_NAMES:%=$O/tests/unit/%)
+TOOL_FILES := $(TEST_TOOLS:%=$O/tests/tools/%)
 FUZZ_FILES := $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%)
 
 ## all: build wick (SAN=1: with sanitizers, STATIC=1: one static file; V=1 shows commands)
@@ -271,6 +285,7 @@ test:
 
 test-build: $(BUILD)/wick $(BUILD)/san/wick $(FUZZ_FILES) $(PROG_FILES) $(BENCH_FILES) $(VM_FILES)
 test-build: $(UNIT_NAMES:%=$(BUILD)/tests/unit/%) $(UNIT_NAMES:%=$(BUILD)/san/tests/unit/%)
+test-build: $(TEST_TOOLS:%=$(BUILD)/tests/tools/%) $(TEST_TOOLS:%=$(BUILD)/san/tests/tools/%)
 
 ## test-long: test, then every kernel, long runs and FUZZ_TIME seconds of real fuzzing for each target
 test-long: test
@@ -284,7 +299,7 @@ check: check-unit check-golden check-fuzz
 check-unit: $(UNIT_FILES)
 	$Q$(TEST_ENV) tests/run unit $^
 
-check-golden: $O/wick $(PROG_FILES)
+check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
 	$Q$(TEST_ENV) tests/run golden $(GOLDEN_TESTS)
 
 # Each target over its corpus, once.
@@ -309,7 +324,7 @@ fuzz: $(FUZZ_FILES)
 
 ## lint: layers, lengths, lists, headers, format, shell, both compilers, arm64
 LINTS := lists layers length headers format shell compilers arm64
-TEST_SRCS := $(UNIT_NAMES:%=tests/unit/%.c) $(FUZZERS:%=tests/fuzz/fuzz_%.c)
+TEST_SRCS := $(UNIT_NAMES:%=tests/unit/%.c) $(FUZZERS:%=tests/fuzz/fuzz_%.c) $(TEST_TOOLS:%=tests/tools/%.c)
 
 lint: $(LINTS:%=lint-%)
 
@@ -344,14 +359,16 @@ bench:
 		SECONDS="$$SECONDS" bench/run
 
 MAN_PAGES := $(wildcard docs/man/*.[1-8])
-COMPLETION := $(wildcard scripts/completion.bash)
+
+$O/wick.bash: $O/wick
+	$Q$< completion bash >$@
 
 ## install: copy program, manual pages and completion to PREFIX (/usr/local), under DESTDIR if that is set
-install: $O/wick
+install: $O/wick $O/wick.bash
 	install -D -m 755 $O/wick $(DESTDIR)$(PREFIX)/bin/wick
 	$(foreach page,$(MAN_PAGES),install -D -m 644 $(page) \
 		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page)) &&) :
-	$(if $(COMPLETION),install -D -m 644 $(COMPLETION) $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wick)
+	install -D -m 644 $O/wick.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wick
 
 ## clean: remove what was built (distclean: downloaded kernels as well)
 clean:

@@ -6,8 +6,9 @@
 
 #include "base/fail.h"
 #include "cmd/cmd.h"
+#include "cmd/completion.h"
 
-static const struct command *const commands[] = { &command_record, &command_convert };
+static const struct command *const commands[] = { &command_record, &command_profile, &command_report, &command_convert };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 
@@ -24,8 +25,12 @@ static int help(FILE *to)
 	fputs("wick: where is the time going, and how did it get there?\n\nusage: wick COMMAND [OPTION]...\n\n", to);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("\n  wick record 10              the whole machine for ten seconds, as a report\n"
-	      "  wick help record            what record can do\n",
+	fputs("\nexamples:\n"
+	      "  wick record 10                             the whole machine for ten seconds\n"
+	      "  wick record -p PID 30                      one process\n"
+	      "  wick record -- make -j4                    a command and all it starts\n"
+	      "  wick help record                           what record can do\n"
+	      "  source <(wick completion bash)             completion in this shell\n",
 	      to);
 	return to == stdout ? EXIT_DONE : EXIT_USAGE;
 }
@@ -52,6 +57,8 @@ int main(int argc, char **argv)
 		return version();
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || (!strcmp(name, "help") && argc == 2))
 		return help(stdout);
+	if (!strcmp(name, "completion"))
+		return completion_run(commands, COMMANDS, argc - 1, argv + 1);
 	command = find(!strcmp(name, "help") ? argv[2] : name);
 	if (!command) {
 		fail_plain(0, "'%s' is not a command", !strcmp(name, "help") ? argv[2] : name);

@@ -3,12 +3,11 @@
  * Runs a command and writes what it cost, one `NAME VALUE` a line: CPU time and peak memory of all its processes and,
  * with -b, what its BPF programs and maps cost, seen from outside and alike for every tool.
  *
- *   cost [-b] [-i SECONDS] -o FILE COMMAND [ARGUMENT]...
+ *   cost [-b] -o FILE COMMAND [ARGUMENT]...
  *
  * -b asks the kernel for new BPF programs of the command's process each millisecond until one that is attached to a
  * perf event has run (`first_ms`), and keeps them open, so that their counters can be read when the command has ended.
- * -i sends SIGINT so long after that first sample. Ends with the command's status, except that dying by that SIGINT is
- * no failure.
+ * Ends with the command's status.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -258,21 +257,16 @@ static void nap(uint64_t ns)
 }
 
 /* Looks until the command has ended. */
-static int follow(struct watch *watch, double interrupt_s, struct rusage *ret)
+static int follow(struct watch *watch, struct rusage *ret)
 {
-	bool interrupted = interrupt_s <= 0;
 	int status;
 
 	while (wait4(watch->pid, &status, WNOHANG, ret) == 0) {
 		look(watch);
-		if (!interrupted && watch->first && (double)(now() - watch->first) >= interrupt_s * 1e9)
-			interrupted = kill(watch->pid, SIGINT) == 0;
 		if (now() - watch->start > (uint64_t)MAX_LIFE_S * 1000000000)
 			kill(watch->pid, SIGKILL);
 		nap(watch->first ? AFTER_NS : BEFORE_NS);
 	}
-	if (interrupt_s > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
-		return 0;
 	return status;
 }
 
@@ -306,16 +300,13 @@ int main(int argc, char **argv)
 {
 	struct watch watch = { .map_bytes = 0 };
 	const char *output = NULL;
-	double interrupt_s = 0;
 	struct rusage usage;
 	bool bpf = false;
 	int option, status;
 
-	while ((option = getopt(argc, argv, "+bi:o:")) != -1) {
+	while ((option = getopt(argc, argv, "+bo:")) != -1) {
 		if (option == 'b')
 			bpf = true;
-		else if (option == 'i')
-			interrupt_s = atof(optarg);
 		else if (option == 'o')
 			output = optarg;
 		else
@@ -327,7 +318,7 @@ int main(int argc, char **argv)
 		prepare(&watch);
 	start(&watch, argv + optind);
 	if (bpf)
-		status = follow(&watch, interrupt_s, &usage);
+		status = follow(&watch, &usage);
 	else if (wait4(watch.pid, &status, 0, &usage) < 0)
 		die("wait4");
 	if (report(&watch, output, &usage))

@@ -167,23 +167,25 @@ void columns_pad(struct buf *out, const char *text, size_t len, size_t width)
 		buf_addc(out, ' ');
 }
 
-void columns_wrap(struct buf *out, const char *text, size_t width, size_t indent)
+void columns_wrap(struct buf *out, const char *text, size_t at, size_t width, size_t indent)
 {
-	size_t used = 0;
+	size_t room = width > indent ? width - indent : 1;
+	bool fresh = true; /* nothing in the line yet */
 
 	while (*text) {
 		size_t len = strcspn(text, " ");
 		size_t columns = columns_of(text, len);
 
-		if (used && used + 1 + columns > width) {
+		if (!fresh && at + 1 + columns > width) {
 			buf_addf(out, "\n%*s", (int)indent, "");
-			used = 0;
-		} else if (used) {
+			at = indent;
+		} else if (!fresh) {
 			buf_addc(out, ' ');
-			used++;
+			at++;
 		}
-		columns_add(out, text, len, width ? width : 1);
-		used += columns < width ? columns : width;
+		columns_add(out, text, len, room);
+		at += columns < room ? columns : room;
+		fresh = false;
 		text += len;
 		text += strspn(text, " ");
 	}

@@ -18,7 +18,10 @@ void columns_add(struct buf *out, const char *text, size_t len, size_t width);
 /* The same, then spaces up to the width. */
 void columns_pad(struct buf *out, const char *text, size_t len, size_t width);
 
-/* Words, broken into lines of at most `width` columns; all but the first begin with `indent` spaces. */
-void columns_wrap(struct buf *out, const char *text, size_t width, size_t indent);
+/*
+ * Words, broken into lines that end before column `width`. The first begins at column `at`, where the caller is;
+ * the others with `indent` spaces. A word that fits in no line is cut.
+ */
+void columns_wrap(struct buf *out, const char *text, size_t at, size_t width, size_t indent);
 
 #endif

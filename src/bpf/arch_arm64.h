@@ -46,24 +46,26 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 
 static __always_inline void arch_tick_regs(const struct arch_context *ctx, struct step_regs *ret, __u64 *ret_mode)
 {
-	ret->ip = ctx->regs.pc;
-	ret->sp = ctx->regs.sp;
-	ret->fp = ctx->regs.x[29];
+	for (int i = 0; i < 31; i++)
+		ret->r[i] = ctx->regs.x[i];
+	ret->r[STEP_SP] = ctx->regs.sp;
+	ret->r[STEP_IP] = ctx->regs.pc;
 	*ret_mode = ctx->regs.pstate;
 }
 
-static __always_inline int arch_saved_regs(const void *saved, struct step_regs *ret, __u64 *ret_mode, __u64 *ret_call)
+/* `room` is where they are copied to first: the BPF stack has none. */
+static __always_inline int arch_saved_regs(const void *saved, struct arch_regs *room, struct step_regs *ret,
+					   __u64 *ret_mode, __u64 *ret_call)
 {
-	struct arch_regs regs;
-
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), saved))
+	if (bpf_probe_read_kernel(room, sizeof(*room), saved))
 		return -1;
-	ret->ip = regs.pc;
-	ret->sp = regs.sp;
-	ret->fp = regs.x[29];
-	*ret_mode = regs.pstate;
-	*ret_call = (__u64)(__s64)regs.syscallno;
-	return !(regs.pstate & ARCH_PSTATE_EL) && regs.pc && regs.sp ? 0 : -1;
+	for (int i = 0; i < 31; i++)
+		ret->r[i] = room->x[i];
+	ret->r[STEP_SP] = room->sp;
+	ret->r[STEP_IP] = room->pc;
+	*ret_mode = room->pstate;
+	*ret_call = (__u64)(__s64)room->syscallno;
+	return !(room->pstate & ARCH_PSTATE_EL) && room->pc && room->sp ? 0 : -1;
 }
 
 static __always_inline bool arch_is_compat(__u64 mode)

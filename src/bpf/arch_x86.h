@@ -38,26 +38,44 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 	return !(ctx->regs.cs & 3);
 }
 
+/* The same registers in DWARF's order. */
+#define ARCH_FILL(into, from)                      \
+	({                                         \
+		(into)->r[0] = (from).ax;          \
+		(into)->r[1] = (from).dx;          \
+		(into)->r[2] = (from).cx;          \
+		(into)->r[3] = (from).bx;          \
+		(into)->r[4] = (from).si;          \
+		(into)->r[5] = (from).di;          \
+		(into)->r[STEP_FP] = (from).bp;    \
+		(into)->r[STEP_SP] = (from).sp;    \
+		(into)->r[8] = (from).r8;          \
+		(into)->r[9] = (from).r9;          \
+		(into)->r[10] = (from).r10;        \
+		(into)->r[11] = (from).r11;        \
+		(into)->r[12] = (from).r12;        \
+		(into)->r[13] = (from).r13;        \
+		(into)->r[14] = (from).r14;        \
+		(into)->r[15] = (from).r15;        \
+		(into)->r[STEP_IP] = (from).ip;    \
+	})
+
 static __always_inline void arch_tick_regs(const struct arch_context *ctx, struct step_regs *ret, __u64 *ret_mode)
 {
-	ret->ip = ctx->regs.ip;
-	ret->sp = ctx->regs.sp;
-	ret->fp = ctx->regs.bp;
+	ARCH_FILL(ret, ctx->regs);
 	*ret_mode = ctx->regs.cs;
 }
 
-static __always_inline int arch_saved_regs(const void *saved, struct step_regs *ret, __u64 *ret_mode, __u64 *ret_call)
+/* `room` is where they are copied to first: the BPF stack has none. */
+static __always_inline int arch_saved_regs(const void *saved, struct arch_regs *room, struct step_regs *ret,
+					   __u64 *ret_mode, __u64 *ret_call)
 {
-	struct arch_regs regs;
-
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), saved))
+	if (bpf_probe_read_kernel(room, sizeof(*room), saved))
 		return -1;
-	ret->ip = regs.ip;
-	ret->sp = regs.sp;
-	ret->fp = regs.bp;
-	*ret_mode = regs.cs;
-	*ret_call = regs.orig_ax;
-	return (regs.cs & 3) == 3 && regs.ip && regs.sp ? 0 : -1;
+	ARCH_FILL(ret, *room);
+	*ret_mode = room->cs;
+	*ret_call = room->orig_ax;
+	return (room->cs & 3) == 3 && room->ip && room->sp ? 0 : -1;
 }
 
 static __always_inline bool arch_is_compat(__u64 mode)

@@ -138,6 +138,7 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 	struct mapping found = {}, again;
 	struct mm_struct *mm;
 	struct file *file;
+	struct wire_table *table;
 	__u32 at;
 
 	if (!s)
@@ -155,6 +156,9 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 		found.kind = WIRE_FRAME_FILE;
 		found.owner = s->file_id = mapping_file_id(&s->file_key);
 		found.offset = s->vm_offset - found.start;
+		table = bpf_map_lookup_elem(&tables, &s->file_id);
+		if (table)
+			found.table = *table;
 	} else if (found.start == (__u64)BPF_CORE_READ((struct mm_struct___vdso *)mm, context.vdso)) {
 		found.kind = WIRE_FRAME_VDSO;
 		found.owner = 0; /* the same code in every process */
@@ -197,7 +201,7 @@ __attribute__((noinline)) int mapping_announce(__u32 which)
 	p->file.vm_offset = s->vm_offset;
 	p->file.path_len = p->used;
 	if (bpf_ringbuf_output(&ring, &p->file, __builtin_offsetof(struct wire_file, path) + path_len(p),
-			       BPF_RB_NO_WAKEUP))
+			       BPF_RB_FORCE_WAKEUP)) /* the sooner its table is there, the better */
 		return 0; /* tried again with the next sample that meets it */
 	return bpf_map_update_elem(&files, &s->file_id, &one, BPF_ANY);
 }

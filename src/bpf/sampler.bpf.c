@@ -88,7 +88,6 @@ static __always_inline void sample_kernel_stack(struct scratch *s, struct arch_c
 static __always_inline int sample_take(struct scratch *s, struct task_struct *task, struct arch_context *ctx,
 				       struct wire_key *key, __u32 generation, struct wire_counters *c)
 {
-	struct step_regs regs = {};
 	__u64 mode = 0;
 	int lost;
 
@@ -100,10 +99,9 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 			return lost;
 	}
 	s->mm = (__u64)BPF_CORE_READ(task, mm);
-	if (settings.user && s->mm && task_user_regs(task, ctx, &regs, &mode)) {
+	if (settings.user && s->mm && task_user_regs(task, ctx, s, &mode)) {
 		s->pid = key->pid;
 		s->process = wire_process_id(key->pid, key->start);
-		s->regs = regs;
 		walk_user(s, arch_is_compat(mode));
 		key->user = s->hash;
 		lost = count_user(s);
@@ -116,6 +114,7 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 	if (key->user) {
 		c->value[WIRE_stack_user]++;
 		c->value[WIRE_frame_fp] += s->frames_fp;
+		c->value[WIRE_frame_row] += s->frames_row;
 		if (!s->cut)
 			c->value[WIRE_stack_complete]++;
 		else if (s->cut < WIRE_COUNTERS)
@@ -143,11 +142,12 @@ int on_tick(struct arch_context *ctx)
 		c->value[WIRE_left_out_idle]++;
 		return 0;
 	}
-	if (!settings.keep_self && bpf_get_current_pid_tgid() >> 32 == session.self_tgid) {
+	sample_who(task, &key);
+	if (!settings.keep_self &&
+	    (bpf_get_current_pid_tgid() >> 32 == session.self_tgid || (session.worker && key.pid == session.worker))) {
 		c->value[WIRE_left_out_self]++;
 		return 0;
 	}
-	sample_who(task, &key);
 	if (!sample_wanted(task, &key)) {
 		c->value[WIRE_left_out_filter]++;
 		return 0;

@@ -7,9 +7,11 @@
 #define WICK_BPF_STATE_H
 
 #include "bpf/kernel.h"
+#include "bpf/arch.h"
 #include "bpf/wire.h"
 #include "bpf/read.h"
 
+#define ROW_CACHE 1024
 #define MAPPING_CACHE 4 /* mappings remembered within one stack; a power of two */
 
 /* Set before loading, so what is not asked for is dead code to the verifier. */
@@ -26,6 +28,7 @@ struct mapping {
 	__u64 offset; /* what to add to an address to have the frame's */
 	__u32 kind;
 	__u32 executable;
+	struct wire_table table;
 };
 
 /*
@@ -44,6 +47,11 @@ struct scratch {
 	struct wire_file_key file_key;
 	__u32 frames;
 	__u32 frames_fp;
+	__u32 frames_row;
+	__u32 exact; /* the address is of the instruction itself, not of the one after a call */
+	__u32 no_table; /* of the frame's file, though it may have one later */
+	struct wire_rule rule; /* whose saved registers are to be read */
+	struct arch_regs saved;
 	__u32 next_mapping;
 	__u32 pid;
 	__u64 node[32]; /* of the tree of mappings */
@@ -107,6 +115,59 @@ struct {
 	__type(key, __u64);
 	__type(value, __u32);
 } known SEC(".maps");
+
+/* Unwind tables by file; their pages, rules and rows. User space writes them, through its own mappings. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u64);
+	__type(value, struct wire_table);
+} tables SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WIRE_PAGES_MAX);
+	__type(key, __u32);
+	__type(value, struct wire_page);
+} pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WIRE_RULES_MAX);
+	__type(key, __u32);
+	__type(value, struct wire_rule);
+} rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_ARRAY);
+			__uint(map_flags, BPF_F_MMAPABLE);
+			__uint(max_entries, 1);
+			__uint(key_size, sizeof(__u32));
+			__uint(value_size, sizeof(struct wire_slab));
+		});
+} slabs SEC(".maps");
+
+/* The rules of the last addresses of a CPU: most stacks go through the same few. */
+struct row_cache {
+	struct {
+		__u64 key;
+		__u64 rule;
+	} rows[ROW_CACHE];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct row_cache);
+} row_caches SEC(".maps");
 
 /* Ids of files that user space was told of. */
 struct {

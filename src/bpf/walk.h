@@ -7,6 +7,7 @@
 #include "bpf/read.h"
 
 #define WALK_STEPS 32
+#define WALK_NO_RULE WIRE_RULES_MAX /* beyond the table of rules */
 
 static __always_inline void walk_add(struct scratch *s, __u64 owner, __u64 where)
 {
@@ -52,12 +53,103 @@ static __always_inline int walk_mapping(struct scratch *s, __u32 which)
 	return at;
 }
 
+/*
+ * The rule for an offset in a file: the last row of its page that is not above it. Sixteen steps without a branch, so
+ * that the verifier sees one path. Its number, or WALK_NO_RULE if the table does not reach there.
+ */
+static __always_inline __u32 walk_search(const struct wire_table *table, __u64 offset)
+{
+	__u32 index = (offset >> WIRE_PAGE_SHIFT) - table->first_page, zero = 0;
+	struct wire_page *page;
+	struct wire_slab *slab;
+	__u64 low = 0;
+	void *map;
+
+	if (index >= table->pages)
+		return WALK_NO_RULE;
+	index += table->first_index;
+	page = bpf_map_lookup_elem(&pages, &index);
+	if (!page || !page->count)
+		return WALK_NO_RULE;
+	map = bpf_map_lookup_elem(&slabs, &page->slab);
+	slab = map ? bpf_map_lookup_elem(map, &zero) : NULL;
+	if (!slab)
+		return WALK_NO_RULE;
+	page->used = session.epoch;
+	for (__u64 step = 1 << (WIRE_PAGE_SHIFT - 1); step; step >>= 1) {
+		__u64 at = low + step;
+		__s64 inside = (__s64)(at - page->count) >> 63; /* all ones if it is one of the rows */
+		__s64 above = (__s64)(offset & 0xffff) - slab->cells[(page->start + at) & (WIRE_SLAB_CELLS - 1)];
+
+		asm volatile("" : "+r"(inside), "+r"(above));
+		above >>= 63; /* all ones if the row is above what is wanted */
+		asm volatile("" : "+r"(above));
+		low += step & inside & ~above;
+	}
+	return slab->cells[(page->start + page->count + low) & (WIRE_SLAB_CELLS - 1)];
+}
+
+/* The same by way of the CPU's cache. */
+static __always_inline struct wire_rule *walk_rule(const struct wire_table *table, __u64 offset)
+{
+	__u64 key = ((__u64)table->id << 40 ^ offset) + ((__u64)session.epoch << 60); /* an epoch marks its pages anew */
+	__u32 zero = 0, slot = (offset ^ offset >> 10 ^ table->id << 4) & (ROW_CACHE - 1), index;
+	struct row_cache *cache = bpf_map_lookup_elem(&row_caches, &zero);
+
+	if (!cache)
+		return NULL;
+	if (cache->rows[slot].key == key) {
+		index = cache->rows[slot].rule;
+	} else {
+		index = walk_search(table, offset);
+		cache->rows[slot].key = key;
+		cache->rows[slot].rule = index;
+	}
+	return bpf_map_lookup_elem(&rules, &index);
+}
+
+/* Restores what few rules do: apart, so that it is verified once. */
+__attribute__((noinline)) int walk_saves(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+
+	if (s)
+		step_saves(&s->regs, &s->rule);
+	return 0;
+}
+
+/* From the frame of s->regs to its caller, by the rule of its row or else by frame pointer. */
+static __always_inline int walk_caller(struct scratch *s, __u32 which, const struct wire_rule *rule)
+{
+	int result;
+
+	s->exact = 0;
+	if (rule && rule->kind != WIRE_RULE_NONE) {
+		switch (rule->kind) {
+		case WIRE_RULE_ROOT:
+			return STEP_ROOT;
+		case WIRE_RULE_SIGNAL:
+			s->exact = 1;
+			return step_signal(&s->regs);
+		}
+		if (rule->flags & WIRE_RULE_SAVES) {
+			s->rule = *rule;
+			walk_saves(which);
+		}
+		return step_rule(&s->regs, rule);
+	}
+	result = step_fp(&s->regs);
+	return result == WIRE_cut_no_frame_pointer && s->no_table ? WIRE_cut_no_table : result;
+}
+
 /* Adds the frame of s->regs and steps to its caller. 0 to go on. */
 __attribute__((noinline)) int walk_step(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct mapping *mapping;
+	struct wire_rule *rule = NULL;
 	int at, result;
+	__u64 where;
 
 	if (!s)
 		return 1;
@@ -65,7 +157,7 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		s->cut = WIRE_cut_depth;
 		return 1;
 	}
-	s->address = s->regs.ip - (s->frames ? 1 : 0); /* a return address may already be in the next function */
+	s->address = s->regs.r[STEP_IP] - !s->exact; /* a return address may already be in the next function */
 	at = walk_mapping(s, which);
 	if (at < 0) {
 		s->cut = WIRE_cut_no_mapping;
@@ -76,10 +168,17 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		s->cut = WIRE_cut_not_code;
 		return 1;
 	}
-	walk_add(s, mapping->owner, WIRE_WHERE(mapping->kind, s->address + mapping->offset));
-	result = step_fp(&s->regs);
+	where = s->address + mapping->offset;
+	walk_add(s, mapping->owner, WIRE_WHERE(mapping->kind, where));
+	s->no_table = mapping->kind == WIRE_FRAME_FILE && !mapping->table.id;
+	if (mapping->table.id)
+		rule = walk_rule(&mapping->table, where);
+	result = walk_caller(s, which, rule);
 	if (result == STEP_MORE) {
-		s->frames_fp++;
+		if (rule && rule->kind != WIRE_RULE_NONE)
+			s->frames_row++;
+		else
+			s->frames_fp++;
 		return 0;
 	}
 	s->cut = result == STEP_ROOT ? 0 : result;
@@ -100,6 +199,8 @@ static __always_inline void walk_user(struct scratch *s, bool compat)
 {
 	s->frames = 0;
 	s->frames_fp = 0;
+	s->frames_row = 0;
+	s->exact = 1;
 	s->next_mapping = 0;
 	s->cut = 0;
 	s->hash = settings.seed;

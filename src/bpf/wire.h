@@ -144,6 +144,73 @@ struct wire_cpu {
 	__u64 first_ns; /* of the first tick */
 } __attribute__((aligned(64)));
 
+/*
+ * How to find the caller of a frame, for a run of instructions. Registers are numbered as DWARF does; saved ones are in
+ * memory at the CFA plus an offset, or at the frame pointer plus one where their bit in from_fp is set.
+ */
+enum wire_rule_kind {
+	WIRE_RULE_NONE = 0, /* nothing is known here: another way has to be found */
+	WIRE_RULE_REGISTER, /* CFA = register + offset */
+	WIRE_RULE_DEREF,    /* CFA = *(register + offset) + offset2 */
+	WIRE_RULE_PLT,      /* CFA = stack pointer + 8, and 8 more where the low bits of the address reach offset2 */
+	WIRE_RULE_SIGNAL,   /* a signal's frame: all registers are in memory */
+	WIRE_RULE_ROOT,     /* there is no caller */
+	WIRE_RULE_ODD,      /* something that is not understood */
+	WIRE_RULE_KINDS
+};
+
+enum wire_save { /* registers that a caller may need back, in the order of saves[] */
+	WIRE_SAVE_FP,
+	WIRE_SAVE_BX,
+	WIRE_SAVE_R12,
+	WIRE_SAVE_R13,
+	WIRE_SAVE_R14,
+	WIRE_SAVE_R15,
+	WIRE_SAVES
+};
+
+#define WIRE_NOT_SAVED (-32768)
+#define WIRE_RA_IN_REGISTER 1
+#define WIRE_RULE_SAVES 2
+
+struct wire_rule {
+	__u8 kind;
+	__u8 reg;
+	__u8 flags;   /* WIRE_RA_IN_REGISTER: ra_offset is its number; WIRE_RULE_SAVES: more than rbp is saved */
+	__u8 from_fp; /* bit i: saves[i] is relative to the frame pointer */
+	__s32 offset;
+	__s16 offset2;
+	__s16 ra_offset; /* of the return address from the CFA */
+	__s16 saves[WIRE_SAVES];
+};
+
+/*
+ * Unwind tables. A file's code is cut into pages of 64 KiB; the rows of a page are two runs of 16-bit cells in a slab:
+ * offsets in the page, ascending, the first always 0, and then as many numbers of rules.
+ */
+#define WIRE_PAGE_SHIFT 16
+#define WIRE_SLAB_CELLS (128 << 10)
+#define WIRE_RULES_MAX 32768
+#define WIRE_PAGES_MAX 32768
+
+struct wire_slab {
+	__u16 cells[WIRE_SLAB_CELLS];
+};
+
+struct wire_page {
+	__u32 slab;
+	__u32 start; /* cell */
+	__u32 count; /* rows; 0: none */
+	__u32 used;  /* epoch in which it was last searched */
+};
+
+struct wire_table {
+	__u32 id; /* never used again for another table; 0: none */
+	__u32 first_index; /* in the array of pages */
+	__u32 first_page;  /* of the file */
+	__u32 pages;
+};
+
 /* What to do, fixed when the program is loaded. */
 struct wire_settings {
 	__u64 seed;   /* of all hashes */
@@ -169,6 +236,8 @@ struct wire_session {
 	__u32 ns_level;  /* of the caller's pid name space */
 	__u32 ns_inum;   /* and which one of that level it is */
 	__u32 command;   /* pid of the command to start with its exec; 0: none, or started */
+	__u32 epoch;     /* for marking pages as used */
+	__u32 worker;    /* pid of wick's worker */
 	__u32 reserved;
 };
 
@@ -218,8 +287,11 @@ _Static_assert(sizeof(struct wire_kernel_stack) == 16, "");
 _Static_assert(sizeof(struct wire_file_key) == 48, "");
 _Static_assert(sizeof(struct wire_file) == 96 + WIRE_PATH_LEN, "");
 _Static_assert(sizeof(struct wire_event) == 16, "");
+_Static_assert(sizeof(struct wire_rule) == 24, "");
+_Static_assert(sizeof(struct wire_page) == 16, "");
+_Static_assert(sizeof(struct wire_table) == 16, "");
 _Static_assert(sizeof(struct wire_settings) == 48, "");
-_Static_assert(sizeof(struct wire_session) == 24, "");
+_Static_assert(sizeof(struct wire_session) == 32, "");
 _Static_assert(sizeof(struct wire_look) == 48, "");
 _Static_assert(sizeof(struct wire_notice) == 56 + WIRE_PATH_LEN, "");
 

@@ -23,6 +23,8 @@ struct command {
 };
 
 extern const struct command command_record;
+extern const struct command command_profile;
+extern const struct command command_report;
 extern const struct command command_convert;
 
 /* Prints the command's help; returns EXIT_DONE. */

@@ -2,18 +2,13 @@
 /* wick convert: a saved profile in, another format out. Needs no root and no kernel. */
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
-#include "base/buf.h"
 #include "base/fail.h"
-#include "base/file.h"
 #include "base/opt.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/outputs.h"
-#include "in/in.h"
 #include "profile/profile.h"
-
-#define INPUT_BYTES ((size_t)2 << 30)
 
 struct convert_options {
 	struct opt_list outputs;
@@ -33,22 +28,12 @@ static const struct opt options[] = {
 
 static int convert(const struct convert_options *asked, const char *path)
 {
-	autobuf struct buf bytes = { 0 };
 	struct outputs *outputs = NULL;
 	struct profile *profile = NULL;
 	int err = outputs_open(&outputs, &asked->outputs, asked->format, asked->stats);
 	int status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
 
-	if (!err) {
-		err = !strcmp(path, "-") ? file_read_fd(0, INPUT_BYTES, &bytes) : file_read(path, INPUT_BYTES, &bytes);
-		if (err)
-			fail(err, "reading '%s'", path);
-	}
-	if (!err) {
-		err = in_wick(&profile, bytes.data, bytes.len);
-		if (err)
-			fail_plain(err, "reading '%s': %s", path, fail_text());
-	}
+	err = err ? err : input_read(&profile, path);
 	err = err ? err : outputs_write(outputs, profile);
 	outputs_free(outputs);
 	profile_free(profile);

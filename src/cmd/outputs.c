@@ -13,7 +13,9 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/opt.h"
+#include "cmd/report_options.h"
 #include "out/out.h"
+#include "out/report.h"
 #include "out/stats.h"
 
 struct one {
@@ -25,6 +27,7 @@ struct one {
 struct outputs {
 	struct one *list;
 	size_t len;
+	struct report_options report;
 };
 
 static void list_formats(int err)
@@ -77,6 +80,7 @@ int outputs_open(struct outputs **ret, const struct opt_list *paths, const char 
 	if (!outputs)
 		return -ENOMEM;
 	*ret = outputs;
+	outputs->report = REPORT_DEFAULTS;
 	outputs->list = calloc(paths->len + 2, sizeof(*outputs->list));
 	if (!outputs->list)
 		return -ENOMEM;
@@ -105,6 +109,23 @@ void outputs_free(struct outputs *outputs)
 	free(outputs);
 }
 
+void outputs_shape_report(struct outputs *outputs, const struct report_options *options)
+{
+	outputs->report = *options;
+}
+
+static int write_one(const struct outputs *outputs, const struct one *one, const struct profile *profile,
+		     struct buf *bytes)
+{
+	struct report_options shape = outputs->report;
+
+	if (one->write != out_report)
+		return one->write(profile, bytes);
+	if (one->is_stdout)
+		report_options_terminal(&shape);
+	return report_write(profile, &shape, bytes);
+}
+
 int outputs_write(struct outputs *outputs, const struct profile *profile)
 {
 	int first = 0;
@@ -112,7 +133,7 @@ int outputs_write(struct outputs *outputs, const struct profile *profile)
 	for (size_t i = 0; i < outputs->len; i++) {
 		struct one *one = &outputs->list[i];
 		autobuf struct buf bytes = { 0 };
-		int err = one->write(profile, &bytes);
+		int err = write_one(outputs, one, profile, &bytes);
 
 		err = err ? err : buf_error(&bytes);
 		err = err ? err : output_write(one->output, bytes.data, bytes.len);

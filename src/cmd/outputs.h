@@ -8,10 +8,14 @@
 struct opt_list;
 struct outputs;
 struct profile;
+struct report_options;
 
 /* Paths by suffix, "-" by format name. -EINVAL for a format that does not exist, -errno if a place is not writable. */
 int outputs_open(struct outputs **ret, const struct opt_list *paths, const char *format, const char *stats);
 void outputs_free(struct outputs *outputs);
+
+/* How reports among them look; what its options point to must last. Without it: the defaults. */
+void outputs_shape_report(struct outputs *outputs, const struct report_options *options);
 
 int outputs_write(struct outputs *outputs, const struct profile *profile);
 

@@ -82,7 +82,8 @@ const struct command command_record = {
 	.summary = "Samples the machine, or a part of it, and shows where the CPU time goes",
 	.usage = "[OPTION]... [SECONDS] [-- COMMAND...]",
 	.examples = "  wick record 10                             the whole machine for ten seconds\n"
-		    "  wick record -p 1234 -o cpu.folded 30       one process, for flamegraph.pl\n"
+		    "  wick record -p PID 30                      one process\n"
+		    "  wick record -o cpu.folded 10               for flamegraph.pl\n"
 		    "  wick record -o build.wick -- make -j4      a command and all it starts\n"
 		    "  ssh HOST wick record -f wick -o - 10 > x.wick\n",
 	.options = record_option_table,

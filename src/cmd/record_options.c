@@ -149,6 +149,7 @@ int record_to_collect(const struct record_options *options, struct collect_optio
 		.max_stacks = COLLECT_MAX_STACKS,
 		.ring_bytes = COLLECT_RING_BYTES,
 		.drain_ms = COLLECT_DRAIN_MS,
+		.unwind_bytes = COLLECT_UNWIND_BYTES,
 	};
 	err = parse_lists(options, ret, lists);
 	err = err ? err : parse_rate(options, ret);

@@ -110,7 +110,8 @@ int session_sample(struct session *session)
 	}
 	if (terminal && shown)
 		fputs("\r\033[K", stderr);
-	return err ? err : collect_stop(session->collect);
+	err = err ? err : collect_stop(session->collect);
+	return err ? err : collect_name(session->collect);
 }
 
 int session_end(struct session *session, int err)
@@ -132,6 +133,8 @@ void session_free(struct session *session)
 {
 	collect_free(session->collect);
 	profile_free(session->profile);
+	session->collect = NULL;
+	session->profile = NULL;
 }
 
 void session_note_missed(const struct profile *profile)

@@ -8,6 +8,7 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "base/file.h"
 #include "bpf/wire.h"
 
+#define KERNFS_HANDLE 0xfe /* the kernel's FILEID_KERNFS */
 #define MOUNTS_BYTES ((size_t)8 << 20)
 
 /* One line of /proc/self/mountinfo: "id parent dev root mountpoint options … - type source superoptions". */
@@ -132,6 +134,45 @@ static int settings_v1(const char *path, const struct stat *stat, struct wire_se
 		return 0;
 	fail_plain(-ENOTSUP, "cgroup '%s': the v1 hierarchy '%s' has no controller to filter by", path, search.options);
 	return fail_hint(-ENOTSUP, "name the group in the v2 tree or under a controller such as cpu or memory");
+}
+
+struct point_search {
+	char point[4096];
+};
+
+static bool match_point(const struct mount_line *mount, void *arg)
+{
+	struct point_search *search = arg;
+
+	return (size_t)snprintf(search->point, sizeof(search->point), "%s", mount->point) < sizeof(search->point);
+}
+
+int cgroup_path(uint64_t id, struct buf *ret)
+{
+	union {
+		struct file_handle head;
+		char room[sizeof(struct file_handle) + sizeof(id)];
+	} handle = { .head = { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE } };
+	struct point_search search;
+	char link[64], path[4096];
+	ssize_t len;
+
+	if (!find_mount("cgroup2", match_point, &search))
+		return -ENOENT;
+	memcpy(handle.head.f_handle, &id, sizeof(id));
+	autoclose int mount = open(search.point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose int fd = mount < 0 ? -1 : open_by_handle_at(mount, &handle.head, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path));
+	if (len < (ssize_t)strlen(search.point) || strncmp(path, search.point, strlen(search.point)))
+		return -ENOENT;
+	buf_add(ret, path + strlen(search.point), (size_t)len - strlen(search.point));
+	if (!ret->len)
+		buf_addc(ret, '/');
+	return buf_error(ret);
 }
 
 int cgroup_settings(const char *path, struct wire_settings *ret)

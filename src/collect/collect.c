@@ -17,18 +17,27 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/map.h"
 #include "collect/addresses.h"
+#include "collect/cgroup.h"
 #include "collect/files.h"
 #include "collect/ingest.h"
+#include "collect/name.h"
 #include "collect/sampler.h"
+#include "collect/tables.h"
 #include "collect/ticks.h"
 #include "elf/buildid.h"
+#include "proc/place.h"
 #include "proc/process.h"
 #include "profile/profile.h"
+#include "worker/serve.h"
+#include "worker/worker.h"
+
+#define WORKER_MEMORY ((uint64_t)512 << 20)
+#define WORKER_SECONDS 10
 
 struct collect {
 	struct collect_options options;
@@ -36,6 +45,10 @@ struct collect {
 	struct sampler *sampler;
 	struct ticks *ticks;
 	struct ingest *ingest;
+	struct worker *worker;
+	struct namer *namer;
+	struct tables *tables; /* NULL: frame pointers only */
+	struct map jit_seen; /* processes whose own code was met in this window */
 	struct addresses *addresses; /* only where the kernel side cannot find mappings */
 	char *warning;
 	struct sampler_sinks sinks;
@@ -58,17 +71,52 @@ static const struct counter_name {
 static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 {
 	struct collect *collect = arg;
+	const char *path = profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL);
 
+	int fd = files_open(collect->sampler, found, path);
+
+	if (fd >= 0 && collect->tables)
+		tables_want(collect->tables, found->id, fd);
+	namer_file(collect->namer, file, found->pid, fd);
+}
+
+/* Its map is looked for once a window, until it is there: a runtime may write it late. */
+static void jit_found(void *arg, uint32_t process)
+{
+	struct collect *collect = arg;
+	uint64_t *seen = map_put(&collect->jit_seen, process);
+
+	if (!seen || *seen)
+		return;
+	*seen = 1;
+	namer_jit(collect->namer, process);
+}
+
+static uint32_t add_label(struct collect *collect, uint32_t set, const char *key, const char *value)
+{
 	struct profile *profile = collect->profile;
-	unsigned char id[BUILD_ID_MAX];
-	autoclose int fd = files_open(collect->sampler, found,
-				      profile_text(profile, profile_file(profile, file)->path, NULL));
-	int len = fd < 0 ? fd : buildid_read(fd, id);
 
-	if (len > 0)
-		profile_file(profile, file)->build_id = profile_bytes(profile, id, (size_t)len);
-	else
-		profile_file(profile, file)->reason = profile_string(profile, fd < 0 ? "file_gone" : "no_build_id");
+	return *value ? profile_add_label(profile, set, profile_string(profile, key), profile_string(profile, value)) : set;
+}
+
+static uint32_t process_found(void *arg, uint32_t number, uint64_t cgroup)
+{
+	struct collect *collect = arg;
+	struct profile_process *process = profile_process(collect->profile, number);
+	autobuf struct buf path = { 0 };
+	struct place place;
+	uint32_t labels;
+
+	if (cgroup_path(cgroup, &path) || path.len <= 1) { /* all in one group: an older hierarchy may know more */
+		buf_clear(&path);
+		if (!process->pid || process_cgroup(process->pid, &path))
+			return PROFILE_NONE;
+	}
+	process->cgroup = profile_bytes(collect->profile, path.data, path.len);
+	place_of(path.data, path.len, &place);
+	labels = add_label(collect, PROFILE_NONE, "unit", place.unit);
+	labels = add_label(collect, labels, "container", place.container);
+	return add_label(collect, labels, "pod", place.pod);
 }
 
 static void find_mapping(void *arg, uint32_t pid, struct profile_frame *frame)
@@ -129,6 +177,25 @@ static int check_targets(const struct collect_options *options)
 	return 0;
 }
 
+/* Early: a process that is forked later inherits more. */
+static int start_worker(struct collect *collect)
+{
+	const struct collect_options *options = &collect->options;
+	int err = worker_start(&collect->worker, &(struct worker_options){
+							 .serve = serve,
+							 .memory_bytes = WORKER_MEMORY,
+							 .cpu_seconds = WORKER_SECONDS,
+						 });
+
+	return err ? err : namer_new(&collect->namer, &(struct namer_options){
+							      .profile = collect->profile,
+							      .worker = collect->worker,
+							      .demangle = options->demangle,
+							      .inlines = options->inlines,
+							      .lines = options->lines,
+						      });
+}
+
 int collect_open(struct collect **ret, const struct collect_options *options, struct profile *profile)
 {
 	struct collect *collect = calloc(1, sizeof(*collect));
@@ -141,6 +208,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	collect->profile = profile;
 	collect->sinks = (struct sampler_sinks){ sink_stack, sink_event, sink_notice, sink_count, collect };
 	err = check_targets(options);
+	err = err ? err : start_worker(collect);
 	err = err ? err : sampler_load(&collect->sampler, options);
 	if (!err && !sampler_has_tree(collect->sampler)) {
 		if (!options->no_tree && asprintf(&collect->warning, "%s", fail_text()) < 0)
@@ -156,9 +224,17 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .seed = sampler_seed(collect->sampler),
 						   .file_found = file_found,
 						   .find_program = find_program,
+						   .process_found = process_found,
+						   .jit_found = collect->addresses ? NULL : jit_found,
 						   .find_mapping = collect->addresses ? find_mapping : NULL,
 						   .arg = collect,
 					   });
+	if (!err && !collect->addresses)
+		err = tables_new(&collect->tables, &(struct tables_options){
+							   .sampler = collect->sampler,
+							   .worker = collect->worker,
+							   .bytes = options->unwind_bytes,
+						   });
 	return err ? err : ticks_open(&collect->ticks, collect->sampler, options);
 }
 
@@ -169,6 +245,10 @@ void collect_free(struct collect *collect)
 	ticks_free(collect->ticks);
 	ingest_free(collect->ingest);
 	addresses_free(collect->addresses);
+	namer_free(collect->namer);
+	tables_free(collect->tables);
+	worker_free(collect->worker);
+	map_free(&collect->jit_seen);
 	sampler_free(collect->sampler);
 	buf_free(&collect->gone[0]);
 	buf_free(&collect->gone[1]);
@@ -220,6 +300,7 @@ int collect_start(struct collect *collect)
 
 	if (err)
 		return err;
+	sampler_set_worker(collect->sampler, (uint32_t)worker_pid(collect->worker));
 	collect->started_ns = clock_ns(CLOCK_MONOTONIC);
 	collect->drain_at = collect->started_ns + collect->options.drain_ms * NS_PER_MS;
 	fill_meta_start(collect);
@@ -236,14 +317,12 @@ static void name_processes(struct collect *collect)
 	/* Each is asked once: one that is gone will not come back. */
 	while ((number = ingest_next_unknown(collect->ingest, number))) {
 		struct profile_process *process = profile_process(collect->profile, number);
-		autobuf struct buf exe = { 0 }, cgroup = { 0 }, comm = { 0 };
+		autobuf struct buf exe = { 0 }, comm = { 0 };
 
 		if (!process->pid || !process_is(process->pid, process->start))
 			continue;
 		if (!process_exe(process->pid, &exe))
 			process->exe = profile_bytes(collect->profile, exe.data, exe.len);
-		if (!process_cgroup(process->pid, &cgroup))
-			process->cgroup = profile_bytes(collect->profile, cgroup.data, cgroup.len);
 		if (!process_comm(process->pid, &comm))
 			process->comm = profile_bytes(collect->profile, comm.data, comm.len);
 	}
@@ -276,6 +355,8 @@ static int drain(struct collect *collect)
 	name_processes(collect);
 	forget_gone(collect);
 	ingest_forget_ended(collect->ingest);
+	map_free(&collect->jit_seen);
+	collect->jit_seen = (struct map){ 0 };
 	if (collect->addresses)
 		addresses_forget(collect->addresses);
 	return 0;
@@ -314,6 +395,8 @@ int collect_poll(struct collect *collect, int timeout_ms)
 		collect->check_at = now + NS_PER_SEC;
 		look_after_targets(collect);
 	}
+	err = err ? err : worker_pump(collect->worker, false);
+	sampler_set_worker(collect->sampler, (uint32_t)worker_pid(collect->worker));
 	return err ? err : ticks_tend(collect->ticks);
 }
 
@@ -354,11 +437,13 @@ static void count_self(struct collect *collect)
 	uint64_t first = first_tick(collect), ns, runs;
 	struct rusage usage;
 
+	worker_stop(collect->worker);
 	getrusage(RUSAGE_SELF, &usage);
 	profile_add_counter(profile, "self", "cpu_us",
-			    (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+			    worker_cpu_us(collect->worker) + (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
 				    (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec));
-	profile_add_counter(profile, "self", "max_rss_bytes", (uint64_t)usage.ru_maxrss * 1024);
+	profile_add_counter(profile, "self", "max_rss_bytes", (uint64_t)usage.ru_maxrss * 1024 + worker_max_rss(collect->worker));
+	profile_add_counter(profile, "note", "worker_deaths", worker_deaths(collect->worker));
 	profile_add_counter(profile, "self", "bpf_map_bytes", sampler_map_bytes(collect->sampler));
 	if (first > collect->options.begun_ns)
 		profile_add_counter(profile, "self", "first_sample_us",
@@ -396,6 +481,14 @@ int collect_stop(struct collect *collect)
 	for (int i = 0; i < WIRE_COUNTERS && !err; i++)
 		err = profile_add_counter(collect->profile, counter_names[i].group, counter_names[i].name,
 					  collect->sums[i]);
-	count_self(collect);
+	return err;
+}
+
+int collect_name(struct collect *collect)
+{
+	int err = namer_run(collect->namer);
+
+	if (!err)
+		count_self(collect);
 	return err;
 }

@@ -10,12 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sym/symbols.h"
+
 struct profile;
 
 #define COLLECT_HZ 99
 #define COLLECT_MAX_STACKS 32768
 #define COLLECT_RING_BYTES (1 << 20)
 #define COLLECT_DRAIN_MS 5000
+#define COLLECT_UNWIND_BYTES ((uint64_t)64 << 20)
 
 struct collect_options {
 	const uint32_t *pids, *tids;
@@ -32,11 +35,13 @@ struct collect_options {
 	bool cycles;     /* hardware cycles instead of the clock */
 	bool command;    /* a command will be started: collect_command */
 	bool children, idle, self, user, kernel, threads, events;
+	enum symbols_demangle demangle;
+	bool inlines, lines;
 	bool fixed_phase; /* for comparison: let the ticks march in step */
 	bool no_tree;     /* for tests: as if the tree of mappings could not be read */
 	bool measure;     /* how long the program runs */
 	bool debug;       /* let the loader speak */
-	uint64_t max_stacks, ring_bytes, drain_ms;
+	uint64_t max_stacks, ring_bytes, drain_ms, unwind_bytes;
 	uint64_t max_counts; /* distinct counts between two fetches; 0: fitted to max_stacks */
 	uint64_t begun_ns; /* when wick began, monotonic */
 };
@@ -66,5 +71,8 @@ void collect_progress(const struct collect *collect, struct collect_progress *re
 const char *collect_warning(const struct collect *collect);
 
 int collect_stop(struct collect *collect);
+
+/* Names the frames. After collect_stop. */
+int collect_name(struct collect *collect);
 
 #endif

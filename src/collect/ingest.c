@@ -151,6 +151,8 @@ static int user_frame(struct ingest *ingest, const struct wire_frame *frame, uin
 		add.process = process_of_id(ingest, frame->owner);
 		if (add.process == PROFILE_FULL)
 			return -ENOMEM;
+		if (ingest->options.jit_found)
+			ingest->options.jit_found(ingest->options.arg, add.process);
 		if (ingest->options.find_mapping)
 			ingest->options.find_mapping(ingest->options.arg, WIRE_PROCESS_PID(frame->owner), &add);
 		break;
@@ -441,6 +443,11 @@ static uint32_t process_of(struct ingest *ingest, const struct wire_key *key)
 	program = map_get(&ingest->programs, id);
 	if (program)
 		set_program(ingest, number, *program);
+	if (ingest->options.process_found) {
+		uint32_t labels = ingest->options.process_found(ingest->options.arg, number, key->cgroup);
+
+		profile_process(profile, number)->labels = labels == PROFILE_FULL ? PROFILE_NONE : labels;
+	}
 	return number;
 }
 
@@ -472,6 +479,7 @@ int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t cou
 		.comm = profile_bytes(profile, key->comm, strnlen(key->comm, sizeof(key->comm))),
 	};
 
+	sample.labels = profile_process(profile, sample.process)->labels;
 	if (sample.stack == PROFILE_FULL || sample.process == PROFILE_FULL || sample.comm == PROFILE_FULL)
 		return -ENOMEM;
 	if (!profile_process(profile, sample.process)->comm)

@@ -26,12 +26,20 @@ typedef void ingest_find_mapping(void *arg, uint32_t pid, struct profile_frame *
 /* The program and name (strings of the profile) of a process that wick saw no exec of. */
 typedef int ingest_find_program(void *arg, uint32_t pid, uint64_t start, uint32_t *ret_exe, uint32_t *ret_comm);
 
+/* A process counted for the first time, in this cgroup: the label set of its samples. */
+typedef uint32_t ingest_process_found(void *arg, uint32_t process, uint64_t cgroup);
+
+/* Code without a file was met in a process. */
+typedef void ingest_jit_found(void *arg, uint32_t process);
+
 struct ingest_options {
 	struct profile *profile;
 	uint64_t seed;                     /* the one the kernel side hashes with */
 	ingest_file_found *file_found;     /* may be NULL */
 	ingest_find_mapping *find_mapping; /* NULL unless the kernel side cannot */
-	ingest_find_program *find_program; /* may be NULL */
+	ingest_find_program *find_program; /* may be NULL, as may the rest */
+	ingest_process_found *process_found;
+	ingest_jit_found *jit_found;
 	void *arg;
 };
 

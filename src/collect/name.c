@@ -19,11 +19,7 @@
 #include "sym/kernel.h"
 #include "sym/vdso.h"
 #include "worker/protocol.h"
-#include "worker/serve.h"
 #include "worker/worker.h"
-
-#define WORKER_MEMORY ((uint64_t)512 << 20)
-#define WORKER_SECONDS 10
 
 /* What belongs together in one request: frames of one file, or of one process's own code. */
 struct unit {
@@ -40,7 +36,6 @@ struct unit {
 
 struct namer {
 	struct namer_options options;
-	struct worker *worker;
 	struct unit **units;
 	size_t units_len, units_cap;
 	struct map by_file, by_process; /* number → index of unit + 1 */
@@ -56,11 +51,7 @@ int namer_new(struct namer **ret, const struct namer_options *options)
 	namer->options = *options;
 	namer->vdso = (struct unit){ .namer = namer, .kind = FRAME_VDSO, .fd = -1 };
 	*ret = namer;
-	return worker_start(&namer->worker, &(struct worker_options){
-						    .serve = serve,
-						    .memory_bytes = WORKER_MEMORY,
-						    .cpu_seconds = WORKER_SECONDS,
-					    });
+	return 0;
 }
 
 static void unit_free(struct unit *unit)
@@ -75,7 +66,6 @@ void namer_free(struct namer *namer)
 {
 	if (!namer)
 		return;
-	worker_free(namer->worker);
 	for (size_t i = 0; i < namer->units_len; i++) {
 		unit_free(namer->units[i]);
 		free(namer->units[i]);
@@ -173,7 +163,7 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd)
 	}
 	ask_write(&(struct ask){ .kind = ASK_IDENTIFY }, &request);
 	if (!buf_error(&request))
-		worker_ask(namer->worker, request.data, request.len, &fd, 1, identified, unit);
+		worker_ask(namer->options.worker, request.data, request.len, &fd, 1, identified, unit);
 }
 
 void namer_jit(struct namer *namer, uint32_t process)
@@ -184,11 +174,6 @@ void namer_jit(struct namer *namer, uint32_t process)
 		return;
 	unit->pid = profile_process(namer->options.profile, process)->pid;
 	unit->fd = unit->pid ? jit_open(unit->pid) : -1;
-}
-
-int namer_pump(struct namer *namer)
-{
-	return worker_pump(namer->worker, false);
 }
 
 /* ---- gathering ---- */
@@ -353,7 +338,7 @@ static int ask_names(struct unit *unit, int debug, bool last)
 	ask_write(&ask, &request);
 	if (buf_error(&request))
 		return -ENOMEM;
-	return worker_ask(unit->namer->worker, request.data, request.len, fds, debug >= 0 ? 2 : 1, named, unit);
+	return worker_ask(unit->namer->options.worker, request.data, request.len, fds, debug >= 0 ? 2 : 1, named, unit);
 }
 
 static void kernel_named(void *arg, size_t index, const struct kernel_name *name)
@@ -409,26 +394,8 @@ int namer_run(struct namer *namer)
 	for (size_t i = 0; i < namer->units_len && !err; i++)
 		err = name_unit(namer->units[i]);
 	err = err ? err : name_unit(&namer->vdso);
-	err = err ? err : worker_pump(namer->worker, false); /* it works while we read the kernel's names */
+	err = err ? err : worker_pump(namer->options.worker, false); /* it works while we read the kernel's names */
 	err = err ? err : name_kernel(&kernel);
 	unit_free(&kernel);
-	return err ? err : worker_pump(namer->worker, true);
-}
-
-void namer_finish(struct namer *namer, struct namer_cost *ret)
-{
-	ret->deaths = worker_deaths(namer->worker);
-	worker_stop(namer->worker);
-	ret->cpu_us = worker_cpu_us(namer->worker);
-	ret->max_rss = worker_max_rss(namer->worker);
-}
-
-uint32_t namer_worker_pid(const struct namer *namer)
-{
-	return (uint32_t)worker_pid(namer->worker);
-}
-
-int namer_poll_fd(const struct namer *namer)
-{
-	return worker_poll_fd(namer->worker);
+	return err ? err : worker_pump(namer->options.worker, true);
 }

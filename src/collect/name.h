@@ -18,11 +18,11 @@ struct namer;
 
 struct namer_options {
 	struct profile *profile;
+	struct worker *worker;
 	enum symbols_demangle demangle;
 	bool inlines, lines;
 };
 
-/* Starts the worker. Early: it inherits little then. */
 int namer_new(struct namer **ret, const struct namer_options *options);
 void namer_free(struct namer *namer);
 
@@ -32,20 +32,7 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd);
 /* A process of the profile in whose anonymous code a frame lies: its perf map is opened while it can be found. */
 void namer_jit(struct namer *namer, uint32_t process);
 
-/* Lets the worker go on; never waits. */
-int namer_pump(struct namer *namer);
-
 /* Names every frame that has none yet. Waits for the worker. */
 int namer_run(struct namer *namer);
-
-/* For accounting: what the worker used. Ends it. */
-struct namer_cost {
-	uint64_t cpu_us, max_rss;
-	unsigned int deaths;
-};
-void namer_finish(struct namer *namer, struct namer_cost *ret);
-
-uint32_t namer_worker_pid(const struct namer *namer);
-int namer_poll_fd(const struct namer *namer);
 
 #endif

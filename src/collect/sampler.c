@@ -334,6 +334,11 @@ void sampler_set_command(struct sampler *sampler, uint32_t pid)
 	sampler->skel->bss->session.command = pid;
 }
 
+void sampler_set_worker(struct sampler *sampler, uint32_t pid)
+{
+	sampler->skel->bss->session.worker = pid;
+}
+
 void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start)
 {
 	int fd = bpf_map__fd(sampler->skel->maps.pids);
@@ -390,18 +395,41 @@ int sampler_consume(struct sampler *sampler, const struct sampler_sinks *sinks)
 	return sampler->sink_error;
 }
 
+int sampler_map_fd(const struct sampler *sampler, enum sampler_map map)
+{
+	const struct sampler_bpf *skel = sampler->skel;
+
+	switch (map) {
+	case SAMPLER_TABLES:
+		return bpf_map__fd(skel->maps.tables);
+	case SAMPLER_PAGES:
+		return bpf_map__fd(skel->maps.pages);
+	case SAMPLER_RULES:
+		return bpf_map__fd(skel->maps.rules);
+	case SAMPLER_SLABS:
+		return bpf_map__fd(skel->maps.slabs);
+	}
+	return -EINVAL;
+}
+
+int sampler_grace(struct sampler *sampler)
+{
+	int inner = bpf_map__fd(sampler->skel->maps.grace_inner);
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(sampler->skel->maps.grace), &zero, &inner, BPF_ANY) ? -errno : 0;
+}
+
 /* The program goes on in the other generation; returns the one that nobody uses any more. */
 static int swap_generation(struct sampler *sampler, uint32_t *ret_old)
 {
-	struct sampler_bpf *skel = sampler->skel;
-	uint32_t old = skel->bss->session.generation & 1, zero = 0;
-	int inner = bpf_map__fd(skel->maps.grace_inner);
+	uint32_t old = sampler->skel->bss->session.generation & 1;
+	int err;
 
-	__atomic_store_n(&skel->bss->session.generation, !old, __ATOMIC_SEQ_CST);
-	if (bpf_map_update_elem(bpf_map__fd(skel->maps.grace), &zero, &inner, BPF_ANY)) /* waits for a grace period */
-		return fail(-errno, "closing a window");
+	__atomic_store_n(&sampler->skel->bss->session.generation, !old, __ATOMIC_SEQ_CST);
+	err = sampler_grace(sampler);
 	*ret_old = old;
-	return 0;
+	return err ? fail(err, "closing a window") : 0;
 }
 
 static int drain_counts(struct sampler *sampler, uint32_t generation, const struct sampler_sinks *sinks, uint64_t *ret_sum)

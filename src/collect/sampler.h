@@ -33,7 +33,20 @@ bool sampler_has_tree(const struct sampler *sampler);
 
 /* The command whose exec starts the profile. */
 void sampler_set_command(struct sampler *sampler, uint32_t pid);
+void sampler_set_worker(struct sampler *sampler, uint32_t pid); /* whose work counts as wick's own */
 void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start);
+
+/* Maps that tables.c writes to. */
+enum sampler_map {
+	SAMPLER_TABLES,
+	SAMPLER_PAGES,
+	SAMPLER_RULES,
+	SAMPLER_SLABS,
+};
+int sampler_map_fd(const struct sampler *sampler, enum sampler_map map);
+
+/* Returns when every program has ended that runs now. */
+int sampler_grace(struct sampler *sampler);
 
 /* Per-CPU words shared with the kernel side. */
 struct wire_cpu *sampler_cpu(const struct sampler *sampler, unsigned int cpu);

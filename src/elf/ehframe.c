@@ -13,28 +13,10 @@
 
 #include "base/buf.h"
 #include "elf/image.h"
+#include "elf/pointer.h"
 
 #define FRAMES_MAX (1u << 20) /* of a file without a search table */
 #define AUGMENTATION_MAX 16
-
-/* How a pointer is written (DW_EH_PE_*): the format in the low four bits, what it is relative to above. */
-enum {
-	PE_FORMAT = 0x0f,
-	PE_ABSPTR = 0x00,
-	PE_ULEB128 = 0x01,
-	PE_UDATA2 = 0x02,
-	PE_UDATA4 = 0x03,
-	PE_UDATA8 = 0x04,
-	PE_SLEB128 = 0x09,
-	PE_SDATA2 = 0x0a,
-	PE_SDATA4 = 0x0b,
-	PE_SDATA8 = 0x0c,
-	PE_BASE = 0x70,
-	PE_PCREL = 0x10,
-	PE_DATAREL = 0x30,
-	PE_INDIRECT = 0x80,
-	PE_OMIT = 0xff,
-};
 
 struct place {
 	uint64_t start; /* of the function */
@@ -58,80 +40,21 @@ struct cie {
 	bool signal;
 };
 
-static unsigned int cursor_u8(struct cursor *cursor)
-{
-	const unsigned char *byte = cursor_bytes(cursor, 1);
-
-	return byte ? *byte : 0;
-}
-
-static uint64_t cursor_sleb(struct cursor *cursor)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; shift < 64; shift += 7) {
-		unsigned int byte = cursor_u8(cursor);
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return byte & 0x40 && shift + 7 < 64 ? value | ~(uint64_t)0 << (shift + 7) : value;
-	}
-	cursor->bad = 1;
-	return 0;
-}
-
-/* One value, without what it is relative to. Sets `bad` for a format that does not exist. */
-static uint64_t read_value(struct cursor *cursor, unsigned int encoding)
-{
-	const unsigned char *two;
-
-	switch (encoding & PE_FORMAT) {
-	case PE_ABSPTR:
-	case PE_UDATA8:
-	case PE_SDATA8:
-		return cursor_u64(cursor);
-	case PE_UDATA4:
-		return cursor_u32(cursor);
-	case PE_SDATA4:
-		return (uint64_t)(int64_t)(int32_t)cursor_u32(cursor);
-	case PE_UDATA2:
-	case PE_SDATA2:
-		two = cursor_bytes(cursor, 2);
-		if (!two)
-			return 0;
-		if ((encoding & PE_FORMAT) == PE_UDATA2)
-			return (uint64_t)(two[0] | two[1] << 8);
-		return (uint64_t)(int64_t)(int16_t)(two[0] | two[1] << 8);
-	case PE_ULEB128:
-		return cursor_varint(cursor);
-	case PE_SLEB128:
-		return cursor_sleb(cursor);
-	default:
-		cursor->bad = 1;
-		return 0;
-	}
-}
-
 /* A pointer: `start` is where the cursor's bytes begin and `address` the virtual address of that place. */
 static uint64_t read_pointer(struct cursor *cursor, unsigned int encoding, const unsigned char *start, uint64_t address,
 			     uint64_t data_base)
 {
-	uint64_t here = address + (uint64_t)(cursor->at - start);
-	uint64_t value = read_value(cursor, encoding);
+	uint64_t here = address + (uint64_t)(cursor->at - start), value = 0;
 
-	if (encoding & PE_INDIRECT)
+	if (!pointer_read(cursor, (unsigned char)encoding, here, data_base, &value))
 		cursor->bad = 1;
-	switch (encoding & PE_BASE) {
-	case 0:
-		return value;
-	case PE_PCREL:
-		return value + here;
-	case PE_DATAREL:
-		return value + data_base;
-	default:
-		cursor->bad = 1;
-		return 0;
-	}
+	return value;
+}
+
+/* A number in the format of a pointer, relative to nothing. */
+static uint64_t read_value(struct cursor *cursor, unsigned int encoding)
+{
+	return read_pointer(cursor, encoding & POINTER_FORMAT, cursor->at, 0, 0);
 }
 
 /* The bytes of the entry at an offset, after its length; false at the end or where it reaches outside. */
@@ -186,7 +109,7 @@ static bool read_cie(const struct ehframe *frames, size_t at, struct cie *ret)
 	struct cursor cursor;
 	size_t next;
 
-	*ret = (struct cie){ .encoding = PE_ABSPTR };
+	*ret = (struct cie){ .encoding = POINTER_ABSOLUTE };
 	if (!read_entry(frames, at, &cursor, &next) || cursor_u32(&cursor) != 0)
 		return false;
 	version = cursor_u8(&cursor);
@@ -227,8 +150,8 @@ static bool read_fde(const struct ehframe *frames, size_t at, struct ehframe_ran
 		return false;
 	ret->start = read_pointer(&cursor, cie.encoding, frames->data, frames->address, frames->header);
 	ret->signal = cie.signal;
-	return !__builtin_add_overflow(ret->start, read_value(&cursor, cie.encoding & PE_FORMAT), &ret->end) &&
-	       !cursor.bad && ret->start < ret->end;
+	return !__builtin_add_overflow(ret->start, read_value(&cursor, cie.encoding), &ret->end) && !cursor.bad &&
+	       ret->start < ret->end;
 }
 
 /* Where .eh_frame_hdr is: the program headers stay when sections are stripped. */
@@ -291,10 +214,10 @@ static uint64_t read_header(struct ehframe *frames, const struct image *image)
 	pointer = cursor_u8(&cursor);
 	count = cursor_u8(&cursor);
 	table = cursor_u8(&cursor);
-	if (cursor.bad || version != 1 || pointer == PE_OMIT)
+	if (cursor.bad || version != 1 || pointer == POINTER_OMIT)
 		return 0;
 	address = read_pointer(&cursor, pointer, start, frames->header, frames->header);
-	if (count == PE_OMIT || table != (PE_DATAREL | PE_SDATA4))
+	if (count == POINTER_OMIT || table != (POINTER_DATA | POINTER_S4))
 		return cursor.bad ? 0 : address;
 	len = read_pointer(&cursor, count, start, frames->header, frames->header);
 	if (!cursor.bad && len <= cursor_left(&cursor) / 8 && len <= UINT32_MAX) {

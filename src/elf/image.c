@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "elf/buildid.h"
 
@@ -176,6 +177,18 @@ size_t image_size(const struct image *image)
 const void *image_bytes(const struct image *image, uint64_t offset, uint64_t len)
 {
 	return offset <= image->size && len <= image->size - offset ? image->data + offset : NULL;
+}
+
+/* Only whole pages of a mapped file: bytes in memory would be lost. */
+void image_release(const struct image *image, uint64_t offset, uint64_t len)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = (offset + page - 1) / page * page, end;
+
+	if (!image->mapped || !image_bytes(image, offset, len))
+		return;
+	end = (offset + len) / page * page;
+	if (start < end)
+		madvise((void *)(image->data + start), end - start, MADV_DONTNEED);
 }
 
 /* A section's name, if it ends within the table of names. */

@@ -21,6 +21,9 @@ void image_free(struct image *image);
 const Elf64_Ehdr *image_header(const struct image *image);
 size_t image_size(const struct image *image);
 
+/* Gives back the memory of a part of the file that was read once; it is still there to be read again. */
+void image_release(const struct image *image, uint64_t offset, uint64_t len);
+
 /* Bytes of the file; NULL if the range is not in it. */
 const void *image_bytes(const struct image *image, uint64_t offset, uint64_t len);
 

@@ -284,8 +284,8 @@ void bcc_warnings(const struct profile *profile, struct buf *out)
 	}
 	if (lost)
 		buf_addf(out, "WARNING: %" PRIu64 " stack traces could not be displayed.%s\n", lost,
-			 profile_counter_value(profile, "lost", "stacks") ? " Consider increasing --stack-storage-size." :
-									    "");
+			 profile_counter_value(profile, "lost", "stacks") ? " Consider increasing --stack-storage-size."
+									  : "");
 	if (profile_counter_value(profile, "lost", "counts"))
 		buf_adds(out, "WARNING: hash table full. Consider increasing --hash-storage-size.\n");
 }

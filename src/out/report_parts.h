@@ -35,9 +35,9 @@ void report_share(const struct report *report, uint64_t value, struct buf *out);
 /* Sections. 0 or -errno; what memory is out for in report->out is found at the end. */
 int report_functions(struct report *report);
 int report_groups(struct report *report);
-int report_paths(struct report *report);
+/* A tree with labels of the tally, from stacks' roots to leaves or, upside down, from a function to its callers. */
+int report_tree(struct report *report, const struct tree *tree, bool callers);
 int report_callers(struct report *report);
 int report_quality(struct report *report);
-void report_next(struct report *report);
 
 #endif

@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/columns.h"
-#include "base/fail.h"
 #include "profile/profile.h"
 
 #define NUMBERS_WIDTH (2 * REPORT_SHARE_WIDTH + 4)
@@ -24,9 +22,15 @@
 #define CAP_MIN 24   /* a name in a chain is not cut below this */
 #define KERNEL_MARK "[kernel] "
 
+/* A function of a chain, and how often it stands there in a row. */
+struct link {
+	uint32_t node, times;
+};
+
 struct chain {
-	uint32_t *nodes;
+	struct link *links;
 	size_t len, cap;
+	uint32_t end; /* its last node */
 };
 
 struct paths {
@@ -80,18 +84,23 @@ static void chain_add(struct paths *paths, uint32_t node)
 {
 	struct chain *chain = &paths->chain;
 
+	chain->end = node;
+	if (chain->len && label_of(paths, chain->links[chain->len - 1].node) == label_of(paths, node)) {
+		chain->links[chain->len - 1].times++;
+		return;
+	}
 	if (chain->len == chain->cap) {
 		size_t cap = chain->cap ? 2 * chain->cap : 64;
-		uint32_t *nodes = reallocarray(chain->nodes, cap, sizeof(*nodes));
+		struct link *links = reallocarray(chain->links, cap, sizeof(*links));
 
-		if (!nodes) {
+		if (!links) {
 			paths->err = -ENOMEM;
 			return;
 		}
-		chain->nodes = nodes;
+		chain->links = links;
 		chain->cap = cap;
 	}
-	chain->nodes[chain->len++] = node;
+	chain->links[chain->len++] = (struct link){ node, 1 };
 }
 
 /* From the node on, as long as there is one way to go and nothing is lost by not saying so. Returns the self time. */
@@ -118,10 +127,10 @@ static uint64_t find_chain(struct paths *paths, uint32_t node, size_t level)
 }
 
 /* One element of a chain; `before` is the node shown before it. */
-static void add_element(struct paths *paths, uint32_t node, uint32_t before, size_t cap)
+static void add_element(struct paths *paths, struct link link, uint32_t before, size_t cap)
 {
 	const struct tally *tally = &paths->report->tally;
-	uint32_t label = label_of(paths, node);
+	uint32_t node = link.node, label = label_of(paths, node);
 	const char *name = tally_is_group(label) ? tally_group(tally, label)->name : tally->functions[label].name;
 
 	if (tally_is_group(label) && paths->callers)
@@ -131,6 +140,8 @@ static void add_element(struct paths *paths, uint32_t node, uint32_t before, siz
 	columns_add(&paths->text, name, strlen(name), cap);
 	if (tally_is_group(label) && paths->callers)
 		buf_addc(&paths->text, ')');
+	if (link.times > 1)
+		buf_addf(&paths->text, " ×%u", link.times);
 }
 
 static const char *arrow_after(const struct paths *paths, uint32_t node)
@@ -145,7 +156,7 @@ static size_t render(struct paths *paths, size_t head, size_t tail, size_t cap)
 {
 	const struct chain *chain = &paths->chain;
 	size_t omitted = chain->len - head - tail;
-	uint32_t before = paths->tree->nodes[chain->nodes[0]].parent;
+	uint32_t before = paths->tree->nodes[chain->links[0].node].parent;
 
 	buf_clear(&paths->text);
 	for (size_t i = 0; i < chain->len; i++) {
@@ -155,21 +166,29 @@ static size_t render(struct paths *paths, size_t head, size_t tail, size_t cap)
 			if (i == chain->len)
 				break;
 		}
-		add_element(paths, chain->nodes[i], before, cap);
-		before = chain->nodes[i];
+		add_element(paths, chain->links[i], before, cap);
+		before = chain->links[i].node;
 		if (i + 1 < chain->len)
 			buf_adds(&paths->text, arrow_after(paths, before));
 	}
 	return buf_error(&paths->text) ? 0 : columns_of(paths->text.data, paths->text.len);
 }
 
+/* Where not even two names fit as they are: the last one, and whose it is, cut to what room there is. */
+static void render_ends(struct paths *paths, size_t head, size_t width)
+{
+	size_t least = render(paths, head, 1, 1);
+
+	render(paths, head, 1, least < width ? 1 + (width - least) / (head + 1) : 1);
+}
+
 /* The chain in one line: what matters most of it is where it ends; of callers, where it begins. */
 static void render_fitting(struct paths *paths, size_t width)
 {
 	size_t len = paths->chain.len, cap = width / 2 > CAP_MIN ? width / 2 : CAP_MIN;
-	bool grouped = tally_is_group(label_of(paths, paths->chain.nodes[0]));
-	bool stack_root = paths->tree->nodes[paths->chain.nodes[0]].parent && !paths->callers &&
-			  tally_is_group(label_of(paths, paths->tree->nodes[paths->chain.nodes[0]].parent));
+	bool grouped = tally_is_group(label_of(paths, paths->chain.links[0].node));
+	bool stack_root = paths->tree->nodes[paths->chain.links[0].node].parent && !paths->callers &&
+			  tally_is_group(label_of(paths, paths->tree->nodes[paths->chain.links[0].node].parent));
 	size_t fixed = stack_root && !grouped && len > 1 ? 0 : 1, grown;
 
 	if (len <= width && (render(paths, 0, len, width) <= width || render(paths, 0, len, cap) <= width))
@@ -181,29 +200,38 @@ static void render_fitting(struct paths *paths, size_t width)
 	if (fixed + grown > len)
 		fixed = len - grown;
 	if ((paths->callers ? render(paths, grown, fixed, cap) : render(paths, fixed, grown, cap)) > width)
-		render(paths, 0, 1, width > 10 ? width - 10 : width);
+		render_ends(paths, grouped && len > 1, width);
+}
+
+/* Takes off spaces at the end, which a chain that was broken leaves. */
+static void end_line(struct buf *out)
+{
+	while (out->len && out->data[out->len - 1] == ' ')
+		out->data[--out->len] = '\0';
+	buf_addc(out, '\n');
 }
 
 /* The chain over as many lines as it takes. */
 static void render_whole(struct paths *paths, size_t width)
 {
 	const struct chain *chain = &paths->chain;
-	uint32_t before = paths->tree->nodes[chain->nodes[0]].parent;
+	uint32_t before = paths->tree->nodes[chain->links[0].node].parent;
 	size_t used = 0;
 
 	buf_clear(&paths->text);
 	for (size_t i = 0; i < chain->len; i++) {
 		size_t start = paths->text.len, columns;
 
-		add_element(paths, chain->nodes[i], before, width > 12 ? width - 12 : width);
+		add_element(paths, chain->links[i], before, width > 12 ? width - 12 : width);
 		if (i + 1 < chain->len)
-			buf_adds(&paths->text, arrow_after(paths, chain->nodes[i]));
-		before = chain->nodes[i];
+			buf_adds(&paths->text, arrow_after(paths, chain->links[i].node));
+		before = chain->links[i].node;
 		if (buf_error(&paths->text))
 			return;
 		columns = columns_of(paths->text.data + start, paths->text.len - start);
 		if (used && used + columns > width + 1) { /* the last space may hang over */
-			buf_addf(&paths->out, "\n%*s", NUMBERS_WIDTH, "");
+			end_line(&paths->out);
+			buf_addf(&paths->out, "%*s", NUMBERS_WIDTH, "");
 			buf_add(&paths->out, paths->prefix.data, paths->prefix.len);
 			buf_adds(&paths->out, "  ");
 			used = 2;
@@ -227,14 +255,6 @@ static void print_numbers(struct paths *paths, uint32_t node, uint64_t self)
 	buf_adds(&paths->out, "  ");
 }
 
-/* Takes off spaces at the end, which a chain that was broken leaves. */
-static void end_line(struct buf *out)
-{
-	while (out->len && out->data[out->len - 1] == ' ')
-		out->data[--out->len] = '\0';
-	buf_addc(out, '\n');
-}
-
 static void print_children(struct paths *paths, uint32_t node, size_t level);
 
 static void print_chain(struct paths *paths, uint32_t node, size_t level, bool last)
@@ -246,7 +266,7 @@ static void print_chain(struct paths *paths, uint32_t node, size_t level, bool l
 
 	if (paths->err || buf_error(&paths->prefix))
 		return;
-	end = paths->chain.nodes[paths->chain.len - 1];
+	end = paths->chain.end;
 	print_numbers(paths, node, self);
 	buf_add(&paths->out, paths->prefix.data, prefix);
 	if (level > 1)
@@ -324,14 +344,15 @@ static int choose_tree(struct paths *paths, double *ret_percent)
 	return err;
 }
 
-static int show(struct report *report, struct paths *paths, const char *what)
+static int show(struct report *report, struct paths *paths)
 {
 	autobuf struct buf heading = { 0 };
 	double percent;
 	int err = choose_tree(paths, &percent);
 
 	if (!err) {
-		buf_addf(&heading, paths->callers ? " SHARE          %s" : " TOTAL    SELF  %s", what);
+		buf_adds(&heading,
+			 paths->callers ? " SHARE          FUNCTION AND ITS CALLERS" : " TOTAL    SELF  PATH");
 		if (percent > 0)
 			buf_addf(&heading, " (from %g %% on)", percent);
 		err = buf_error(&heading);
@@ -341,89 +362,17 @@ static int show(struct report *report, struct paths *paths, const char *what)
 		report_heading(report, heading.data);
 		buf_add(report->out, paths->out.data, paths->out.len);
 	}
-	free(paths->chain.nodes);
-	buf_free(&paths->prefix);
-	buf_free(&paths->text);
-	buf_free(&paths->out);
 	return err;
 }
 
-int report_paths(struct report *report)
+int report_tree(struct report *report, const struct tree *tree, bool callers)
 {
-	struct paths paths = { .report = report, .tree = &report->tally.tree, .whole = report->options->tree };
+	struct paths paths = { .report = report, .tree = tree, .callers = callers, .whole = report->options->tree };
+	int err = show(report, &paths);
 
-	return show(report, &paths, "PATH");
-}
-
-/* The work of finding the callers. */
-struct search {
-	const struct tally *tally;
-	struct tree tree;
-	bool *wanted;    /* by function */
-	uint32_t active; /* how many of them are on the path */
-	int err;
-};
-
-/* The function of that name, or if there is none, those whose names have it in them. */
-static uint32_t find_functions(struct search *search, const char *text)
-{
-	uint32_t found = 0;
-
-	for (int part = 0; part < 2 && !found; part++)
-		for (uint32_t i = 1; i < search->tally->functions_len; i++) {
-			const struct tally_function *function = &search->tally->functions[i];
-
-			if (!function->total || (part ? !strstr(function->name, text) : strcmp(function->name, text)))
-				continue;
-			search->wanted[i] = true;
-			found++;
-		}
-	return found;
-}
-
-/* Where a path meets a wanted function first: that it calls itself further on is not a caller. */
-static void enter(const struct tree *tree, uint32_t node, void *context)
-{
-	struct search *search = context;
-	uint32_t label = tree->nodes[node].label, at = 0;
-
-	if (!node || tally_is_group(label) || !search->wanted[label] || search->active++ || search->err)
-		return;
-	for (uint32_t caller = node; caller; caller = tree->nodes[caller].parent)
-		at = tree_child(&search->tree, at, tree->nodes[caller].label);
-	if (at == TREE_FULL)
-		search->err = -ENOMEM;
-	else
-		search->tree.nodes[at].self += tree->nodes[node].total;
-}
-
-static void leave(const struct tree *tree, uint32_t node, void *context)
-{
-	struct search *search = context;
-	uint32_t label = tree->nodes[node].label;
-
-	if (node && !tally_is_group(label) && search->wanted[label])
-		search->active--;
-}
-
-int report_callers(struct report *report)
-{
-	const char *name = report->options->callers;
-	autofree bool *wanted = calloc(report->tally.functions_len + 1, sizeof(*wanted));
-	struct search search = { .tally = &report->tally, .wanted = wanted };
-	struct paths paths = {
-		.report = report, .tree = &search.tree, .callers = true, .whole = report->options->tree
-	};
-	int err = wanted ? tree_init(&search.tree) : -ENOMEM;
-
-	if (!err && !find_functions(&search, name)) {
-		fail_plain(-EINVAL, "callers: no function in this profile is called '%s'", name);
-		err = fail_hint(-EINVAL, "the report without --callers names the hottest");
-	}
-	err = err ? err : tree_walk(&report->tally.tree, enter, leave, &search);
-	err = err ? err : search.err;
-	err = err ? err : tree_finish(&search.tree, tally_compare, &report->tally);
-	err = err ? err : show(report, &paths, "FUNCTION AND ITS CALLERS");
-	tree_free(&search.tree);
+	free(paths.chain.links);
+	buf_free(&paths.prefix);
+	buf_free(&paths.text);
+	buf_free(&paths.out);
 	return err;
 }

@@ -80,21 +80,25 @@ int process_comm(uint32_t pid, struct buf *ret)
 int process_cgroup(uint32_t pid, struct buf *ret)
 {
 	autobuf struct buf text = { 0 };
-	const char *line;
+	const char *line, *best = NULL;
+	size_t best_len = 0;
 	int err = read_proc(pid, "cgroup", &text);
 
 	if (err)
 		return err;
 	if (!text.len)
 		return -ENOENT;
-	line = !strncmp(text.data, "0::", 3) ? text.data : strstr(text.data, "\n0::");
-	if (!line)
-		return -ENOENT;
-	line = strchr(line, '/');
-	if (!line)
-		return -ENOENT;
-	buf_add(ret, line, strcspn(line, "\n"));
-	return buf_error(ret);
+	for (line = text.data; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *path = strchr(line, '/');
+		size_t len = path ? strcspn(path, "\n") : 0;
+
+		if (len > best_len) {
+			best = path;
+			best_len = len;
+		}
+	}
+	buf_add(ret, best, best_len);
+	return best_len ? buf_error(ret) : -ENOENT;
 }
 
 int machine_times(struct machine_times *ret)

@@ -20,7 +20,7 @@ int process_exe(uint32_t pid, struct buf *ret);
 /* The name of its first thread. */
 int process_comm(uint32_t pid, struct buf *ret);
 
-/* Its path in the v2 cgroup tree. */
+/* Its path in the cgroup tree: of the hierarchies it is in, the one that says most. */
 int process_cgroup(uint32_t pid, struct buf *ret);
 
 /* Microseconds that the CPUs have spent since boot, all together. */

@@ -57,7 +57,7 @@ struct profile_process {
 	uint32_t comm;   /* string: the last name it had */
 	uint32_t exe;    /* string: path of its program */
 	uint32_t cgroup; /* string: path in the cgroup tree */
-	uint32_t reserved;
+	uint32_t labels; /* label set that its samples get */
 };
 
 struct profile_sample {

@@ -23,8 +23,9 @@
 #define PIECE ((size_t)512 << 10)
 #define TEXT_MAX ((uint64_t)512 << 20)
 #define COUNT_MAX ((size_t)1 << 24)
-#define FUNCTION_MAX ((uint64_t)1 << 20) /* no function is longer */
-#define LAST_MAX ((uint64_t)4096)        /* what is believed of the last function of a module */
+#define FUNCTION_MAX ((uint64_t)1 << 20)   /* no function is longer */
+#define LAST_MAX ((uint64_t)4096)          /* what is believed of the last function of a module */
+#define LAST_BPF_MAX ((uint64_t)128 << 10) /* and of a BPF program: one function, often long, with no other beside it */
 #define NAMES_MAX ((size_t)256 << 20)
 
 enum rank { RANK_MARK, RANK_WEAK_LOCAL, RANK_LOCAL, RANK_WEAK, RANK_GLOBAL };
@@ -88,6 +89,12 @@ static size_t underscores(const char *name, size_t len)
 	return count;
 }
 
+/* A second name of code that has a better known one: 32-bit entries of system calls, copies for early boot. */
+static bool is_alias(const char *name, size_t len)
+{
+	return memmem(name, len, "__ia32_", 7) || (len > 5 && !memcmp(name, "__pi_", 5));
+}
+
 /* Whether the second is the better name for the same address. */
 static bool better(enum rank rank, const char *name, size_t len, const struct symbol *second)
 {
@@ -96,6 +103,8 @@ static bool better(enum rank rank, const char *name, size_t len, const struct sy
 
 	if (rank != second->rank)
 		return second->rank > rank;
+	if (is_alias(name, len) != is_alias(second->name, second->len))
+		return is_alias(name, len);
 	first_count = underscores(name, len);
 	second_count = underscores(second->name, second->len);
 	if (first_count != second_count)
@@ -271,11 +280,12 @@ static bool same_module(const struct search *search, const struct slot *below, c
 /* Whether `below` has the symbol for this address; `above` is where the next symbol is, NULL if there is none. */
 static bool belongs(const struct search *search, uint64_t address, const struct slot *below, const struct slot *above)
 {
+	bool bpf = below->module_len == 3 && !memcmp(search->names.data + below->module, "bpf", 3);
 	uint64_t distance = address - below->high;
 
 	if (below->rank == RANK_MARK || distance >= FUNCTION_MAX)
 		return false;
-	return distance < LAST_MAX || (above && same_module(search, below, above));
+	return distance < (bpf ? LAST_BPF_MAX : LAST_MAX) || (above && same_module(search, below, above));
 }
 
 static void answer(const struct search *search, kernel_found *found, void *arg)

@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/buf.h"
 #include "elf/debugdata.h"
+#include "elf/debuglink.h"
 #include "elf/dwarf.h"
 #include "elf/ehframe.h"
 #include "elf/gopclntab.h"
@@ -22,7 +22,6 @@
 #include "sym/table.h"
 
 #define START_MAX 64                    /* bytes of _start where nothing says how long it is */
-#define CHECKSUM_MAX ((size_t)1 << 30)  /* of a debug file that has no build id */
 #define NAME_LEN_MAX ((size_t)16 << 10) /* of a name that is not demangled */
 #define SOURCE_LEN_MAX 4096
 #define DYNAMIC_MAX 1024 /* entries looked at */
@@ -165,54 +164,6 @@ void symbols_free(struct symbols *symbols)
 
 /* ---- debug files ---- */
 
-/* The name in a link section: without slashes, for it must not lead anywhere else. Its length with the NUL, or 0. */
-static size_t read_link(const struct image *image, const char *section_name, bool slashes, char ret[256],
-			const unsigned char **ret_bytes, size_t *ret_len)
-{
-	struct image_section section;
-	const char *bytes;
-	size_t len;
-
-	if (!image_section_named(image, section_name, &section) || section.type == SHT_NOBITS)
-		return 0;
-	bytes = image_bytes(image, section.offset, section.size);
-	len = bytes ? strnlen(bytes, section.size) : 0;
-	if (!len || len >= 256 || len == section.size || (!slashes && memchr(bytes, '/', len)))
-		return 0;
-	memcpy(ret, bytes, len + 1);
-	*ret_bytes = (const unsigned char *)bytes;
-	*ret_len = section.size;
-	return len + 1;
-}
-
-/* The checksum stands after the name, at the next multiple of four. */
-static bool read_debuglink(const struct image *image, char ret[256], uint32_t *ret_crc)
-{
-	const unsigned char *bytes;
-	size_t len, at = (read_link(image, ".gnu_debuglink", false, ret, &bytes, &len) + 3) & ~(size_t)3;
-
-	if (!at || at > len || len - at < sizeof(*ret_crc)) {
-		ret[0] = '\0';
-		return false;
-	}
-	memcpy(ret_crc, bytes + at, sizeof(*ret_crc));
-	return true;
-}
-
-/* The build id of the file that dwz made, which stands after its name. */
-static size_t read_altlink(const struct image *image, char ret[256], unsigned char id[SYMBOLS_BUILD_ID_MAX])
-{
-	const unsigned char *bytes;
-	size_t len, at = read_link(image, ".gnu_debugaltlink", true, ret, &bytes, &len);
-
-	if (!at || len - at > SYMBOLS_BUILD_ID_MAX || len == at) {
-		ret[0] = '\0';
-		return 0;
-	}
-	memcpy(id, bytes + at, len - at);
-	return len - at;
-}
-
 static const struct image *dwarf_image(const struct symbols *symbols)
 {
 	if (has_dwarf(symbols->image))
@@ -222,47 +173,23 @@ static const struct image *dwarf_image(const struct symbols *symbols)
 
 void symbols_debug(const struct symbols *symbols, struct symbols_debug *ret)
 {
-	unsigned char alt_id[SYMBOLS_BUILD_ID_MAX];
 	bool wants_dwarf = symbols->options.inlines || symbols->options.lines;
 	const struct image *dwarf = dwarf_image(symbols);
 
 	*ret = (struct symbols_debug){ 0 };
 	ret->build_id_len = image_build_id(symbols->image, ret->build_id);
-	read_debuglink(symbols->image, ret->link, &ret->link_crc);
+	debuglink_read(symbols->image, ret->link, &ret->link_crc);
 	if (wants_dwarf && !symbols->alt)
-		read_altlink(dwarf ? dwarf : symbols->image, ret->alt_link, alt_id);
+		debuglink_read_alt(dwarf ? dwarf : symbols->image, ret->alt_link);
 	ret->wanted = !symbols->debug && ((!has_symtab(symbols->image) && !symbols->go) || (wants_dwarf && !dwarf));
 	ret->wanted = ret->wanted || ret->alt_link[0];
 }
 
-/* Is this file the one that the link names by its checksum? Only asked if there is no build id. */
-static bool has_checksum(const struct image *image, uint32_t crc)
-{
-	size_t size = image_size(image);
-
-	return size <= CHECKSUM_MAX && crc32_z(0, image_bytes(image, 0, size), size) == crc;
-}
-
-static bool belongs(const struct symbols *symbols, const struct image *debug)
-{
-	unsigned char ours[SYMBOLS_BUILD_ID_MAX], theirs[SYMBOLS_BUILD_ID_MAX];
-	size_t len = image_build_id(symbols->image, ours);
-	char link[256];
-	uint32_t crc;
-
-	if (len)
-		return image_build_id(debug, theirs) == len && !memcmp(ours, theirs, len);
-	return read_debuglink(symbols->image, link, &crc) && has_checksum(debug, crc);
-}
-
 static bool is_alt(const struct symbols *symbols, const struct image *debug)
 {
-	unsigned char wanted[SYMBOLS_BUILD_ID_MAX], theirs[SYMBOLS_BUILD_ID_MAX];
 	const struct image *dwarf = dwarf_image(symbols);
-	char link[256];
-	size_t len = dwarf && !symbols->alt ? read_altlink(dwarf, link, wanted) : 0;
 
-	return len && image_build_id(debug, theirs) == len && !memcmp(wanted, theirs, len);
+	return dwarf && !symbols->alt && debuglink_is_alt(dwarf, debug);
 }
 
 int symbols_add_debug(struct symbols *symbols, int fd)
@@ -274,7 +201,7 @@ int symbols_add_debug(struct symbols *symbols, int fd)
 		return err;
 	if (is_alt(symbols, debug)) {
 		symbols->alt = debug;
-	} else if (!symbols->debug && belongs(symbols, debug)) {
+	} else if (!symbols->debug && debuglink_belongs(symbols->image, debug)) {
 		symbols->debug = debug;
 		forget_index(symbols);
 	} else {
@@ -594,8 +521,10 @@ size_t symbols_find(struct symbols *symbols, uint64_t offset, struct symbol_name
 	return give(symbols, &answer, list);
 }
 
-const char *symbols_reason(const struct symbols *symbols)
+const char *symbols_reason(struct symbols *symbols)
 {
+	if (!symbols->go)
+		index_file(symbols);
 	return symbols->reason;
 }
 

@@ -64,8 +64,11 @@ struct symbol_name {
  */
 size_t symbols_find(struct symbols *symbols, uint64_t offset, struct symbol_name *list, size_t max);
 
-/* Why names are missing, for the quality report: "stripped", "bad_elf", "too_big", …; NULL if all is well. */
-const char *symbols_reason(const struct symbols *symbols);
+/*
+ * Why names are missing, for the quality report: "stripped", "bad_elf", "too_big", …; NULL if all is well. What comes
+ * of DWARF ("dwarf_budget", "bad_dwarf") is known when symbols_find has met it.
+ */
+const char *symbols_reason(struct symbols *symbols);
 
 size_t symbols_memory(const struct symbols *symbols);
 

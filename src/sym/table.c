@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Symbols in the order of their addresses. In: ELF symbol tables of anybody's making. Out: the function at an address.
- * Invariant once sealed: entries are sorted by start, larger ones first, no two with the same start and size; `up` of an
+ * Invariant once sealed: entries are sorted by start, larger ones first, aliases side by side; `up` of an
  * entry leads to the nearest earlier one that ends after it, so that a search passes only entries that could cover the
  * address, and gives up after NESTING_MAX of them.
  */
@@ -18,8 +18,10 @@
 #define SOURCES_MAX 8
 #define SECTION_TABLES_MAX 4 /* symbol tables of one kind in one file: one is usual */
 #define NESTING_MAX 64
-#define COMPARE_MAX 256 /* of a name, to choose between aliases */
-#define SMALL 24        /* so few are sorted by insertion */
+#define ALIASES_MAX 64
+#define COMPARE_MAX 256     /* of a name, to choose between aliases */
+#define SMALL 24            /* so few are sorted by insertion */
+#define RELEASE_EVERY 32768 /* symbols: their bytes are read once */
 #define NONE UINT32_MAX
 
 struct entry {
@@ -109,22 +111,32 @@ static bool is_code(const Elf64_Sym *symbol, const bool *code_sections, uint32_t
 	return symbol->st_shndx < sections && code_sections[symbol->st_shndx];
 }
 
-static int take_symbols(struct table *table, const unsigned char *bytes, size_t count, const bool *code_sections,
-			uint32_t sections)
+/* Does it lie where addresses can be asked about, in numbers that fit an entry, and has it a name? */
+static bool is_within(const struct table *table, const Elf64_Sym *symbol)
 {
-	const struct strings *strings = &table->sources[table->sources_len - 1];
+	return symbol->st_name && symbol->st_name < table->sources[table->sources_len - 1].len &&
+	       symbol->st_value >= table->base && symbol->st_value < table->end &&
+	       symbol->st_value - table->base <= UINT32_MAX && symbol->st_size <= UINT32_MAX &&
+	       symbol->st_value - table->base + symbol->st_size <= UINT32_MAX &&
+	       image_executable(table->code, symbol->st_value);
+}
+
+static int take_symbols(struct table *table, const struct image *from, const struct image_section *section,
+			const bool *code_sections, uint32_t sections)
+{
+	const unsigned char *bytes = image_bytes(from, section->offset, section->size);
+	size_t count = bytes ? section->size / sizeof(Elf64_Sym) : 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct entry entry = { .up = NONE, .source = (uint8_t)(table->sources_len - 1) };
 		Elf64_Sym symbol;
 		int err;
 
+		if (i && i % RELEASE_EVERY == 0)
+			image_release(from, section->offset + (i - RELEASE_EVERY) * sizeof(symbol),
+				      RELEASE_EVERY * sizeof(symbol));
 		memcpy(&symbol, bytes + i * sizeof(symbol), sizeof(symbol));
-		if (!is_code(&symbol, code_sections, sections) || symbol.st_name >= strings->len ||
-		    !strings->text[symbol.st_name] || symbol.st_value < table->base || symbol.st_value >= table->end ||
-		    symbol.st_value - table->base > UINT32_MAX || symbol.st_size > UINT32_MAX ||
-		    symbol.st_value - table->base + symbol.st_size > UINT32_MAX ||
-		    !image_executable(table->code, symbol.st_value))
+		if (!is_code(&symbol, code_sections, sections) || !is_within(table, &symbol))
 			continue;
 		entry.start = (uint32_t)(symbol.st_value - table->base);
 		entry.size = (uint32_t)symbol.st_size;
@@ -171,19 +183,18 @@ static bool find_strings(const struct image *image, const struct image_section *
 
 static int add_section(struct table *table, const struct image *from, const struct image_section *section)
 {
-	const unsigned char *bytes = image_bytes(from, section->offset, section->size);
 	bool *code_sections;
 	uint32_t sections;
 	int err;
 
-	if (!bytes || section->entry_size != sizeof(Elf64_Sym) || table->sources_len == SOURCES_MAX ||
+	if (section->entry_size != sizeof(Elf64_Sym) || table->sources_len == SOURCES_MAX ||
 	    !find_strings(from, section, &table->sources[table->sources_len]))
 		return 0;
 	code_sections = list_code_sections(from, &sections);
 	if (!code_sections)
 		return -ENOMEM;
 	table->sources_len++;
-	err = take_symbols(table, bytes, section->size / sizeof(Elf64_Sym), code_sections, sections);
+	err = take_symbols(table, from, section, code_sections, sections);
 	free(code_sections);
 	return err;
 }
@@ -206,6 +217,123 @@ long table_add(struct table *table, const struct image *from, uint32_t type)
 }
 
 /* ---- order ---- */
+
+/* Without a look at names: they are many pages that nobody may ask for. */
+static int compare(const void *a, const void *b)
+{
+	const struct entry *left = a, *right = b;
+
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	if (left->size != right->size)
+		return left->size > right->size ? -1 : 1;
+	if (left->rank != right->rank)
+		return left->rank < right->rank ? -1 : 1;
+	if (left->source != right->source)
+		return left->source < right->source ? -1 : 1;
+	return left->name < right->name ? -1 : left->name > right->name;
+}
+
+static void insertion_sort(struct entry *list, size_t len)
+{
+	for (size_t i = 1; i < len; i++) {
+		struct entry moved = list[i];
+		size_t at = i;
+
+		for (; at && compare(&moved, &list[at - 1]) < 0; at--)
+			list[at] = list[at - 1];
+		list[at] = moved;
+	}
+}
+
+/* Sorts in place by one byte of the start after the other: no second copy of the table, and no comparisons until the
+ * groups are small. Entries of one start can be many, if somebody wants so: those are left to qsort. */
+static void radix_sort(struct entry *list, size_t len, unsigned int shift)
+{
+	size_t from[256], to[256], counts[256] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < len; i++)
+		counts[list[i].start >> shift & 0xff]++;
+	for (unsigned int i = 0; i < 256; i++) {
+		from[i] = sum;
+		to[i] = sum += counts[i];
+	}
+	for (unsigned int i = 0; i < 256; i++) {
+		while (from[i] < to[i]) {
+			struct entry moved = list[from[i]];
+			unsigned int group = moved.start >> shift & 0xff;
+
+			list[from[i]] = list[from[group]];
+			list[from[group]++] = moved;
+		}
+	}
+	for (unsigned int i = 0; i < 256; i++) {
+		struct entry *group = list + to[i] - counts[i];
+
+		if (counts[i] <= SMALL)
+			insertion_sort(group, counts[i]);
+		else if (shift)
+			radix_sort(group, counts[i], shift - 8);
+		else
+			qsort(group, counts[i], sizeof(*group), compare);
+	}
+}
+
+/* Of those with one start and size, only the best kind from the best source stays; names are compared when asked for. */
+static void drop_aliases(struct table *table)
+{
+	const struct entry *best = NULL;
+	size_t len = 0;
+
+	for (size_t i = 0; i < table->len; i++) {
+		struct entry entry = table->entries[i];
+
+		if (!best || best->start != entry.start || best->size != entry.size)
+			best = &table->entries[len];
+		else if (best->rank != entry.rank || best->source != entry.source ||
+			 table->entries[len - 1].name == entry.name)
+			continue;
+		table->entries[len++] = entry;
+	}
+	table->len = len;
+}
+
+static uint32_t end_of(const struct entry *entry)
+{
+	return entry->start + entry->size;
+}
+
+/* Each chain that is followed here is not followed again by a later entry, so this is linear. */
+static void link_up(struct table *table)
+{
+	struct entry *list = table->entries;
+
+	for (size_t i = 0; i < table->len; i++) {
+		uint32_t up = i ? (uint32_t)i - 1 : NONE;
+
+		while (up != NONE && end_of(&list[up]) <= end_of(&list[i]))
+			up = list[up].up;
+		list[i].up = up;
+	}
+}
+
+void table_seal(struct table *table)
+{
+	struct entry *fitting;
+
+	if (!table->len)
+		return;
+	radix_sort(table->entries, table->len, 24);
+	drop_aliases(table);
+	link_up(table);
+	fitting = realloc(table->entries, table->len * sizeof(*fitting));
+	if (fitting) {
+		table->entries = fitting;
+		table->cap = table->len;
+	}
+}
+
+/* ---- asking ---- */
 
 static const char *name_of(const struct table *table, const struct entry *entry)
 {
@@ -239,118 +367,19 @@ static int compare_names(const char *left, const char *right)
 	return memcmp(left, right, left_len);
 }
 
-static int compare(const struct table *table, const struct entry *left, const struct entry *right)
+/* The best name of an entry and its aliases, of which it is the last. */
+static const struct entry *best_alias(const struct table *table, const struct entry *entry)
 {
-	if (left->start != right->start)
-		return left->start < right->start ? -1 : 1;
-	if (left->size != right->size)
-		return left->size > right->size ? -1 : 1;
-	if (left->rank != right->rank)
-		return left->rank < right->rank ? -1 : 1;
-	return compare_names(name_of(table, left), name_of(table, right));
-}
+	const struct entry *best = entry;
 
-static int compare_for_sort(const void *left, const void *right, void *table)
-{
-	return compare(table, left, right);
-}
-
-static void insertion_sort(const struct table *table, struct entry *list, size_t len)
-{
-	for (size_t i = 1; i < len; i++) {
-		struct entry moved = list[i];
-		size_t at = i;
-
-		for (; at && compare(table, &moved, &list[at - 1]) < 0; at--)
-			list[at] = list[at - 1];
-		list[at] = moved;
+	for (unsigned int i = 0; i < ALIASES_MAX && entry-- > table->entries; i++) {
+		if (entry->start != best->start || entry->size != best->size)
+			break;
+		if (compare_names(name_of(table, entry), name_of(table, best)) < 0)
+			best = entry;
 	}
+	return best;
 }
-
-/* Sorts in place by one byte of the start after the other: no second copy of the table, and no comparisons until the
- * groups are small. Entries of one start can be many, if somebody wants so: those are left to qsort_r. */
-static void radix_sort(const struct table *table, struct entry *list, size_t len, unsigned int shift)
-{
-	size_t from[256], to[256], counts[256] = { 0 }, sum = 0;
-
-	for (size_t i = 0; i < len; i++)
-		counts[list[i].start >> shift & 0xff]++;
-	for (unsigned int i = 0; i < 256; i++) {
-		from[i] = sum;
-		to[i] = sum += counts[i];
-	}
-	for (unsigned int i = 0; i < 256; i++) {
-		while (from[i] < to[i]) {
-			struct entry moved = list[from[i]];
-			unsigned int group = moved.start >> shift & 0xff;
-
-			list[from[i]] = list[from[group]];
-			list[from[group]++] = moved;
-		}
-	}
-	for (unsigned int i = 0; i < 256; i++) {
-		struct entry *group = list + to[i] - counts[i];
-
-		if (counts[i] <= SMALL)
-			insertion_sort(table, group, counts[i]);
-		else if (shift)
-			radix_sort(table, group, counts[i], shift - 8);
-		else
-			qsort_r(group, counts[i], sizeof(*group), compare_for_sort, (void *)table);
-	}
-}
-
-/* Of those with one start and size the first is the best. */
-static void drop_aliases(struct table *table)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < table->len; i++) {
-		const struct entry *entry = &table->entries[i];
-
-		if (!len || table->entries[len - 1].start != entry->start ||
-		    table->entries[len - 1].size != entry->size)
-			table->entries[len++] = *entry;
-	}
-	table->len = len;
-}
-
-static uint32_t end_of(const struct entry *entry)
-{
-	return entry->start + entry->size;
-}
-
-/* Each chain that is followed here is not followed again by a later entry, so this is linear. */
-static void link_up(struct table *table)
-{
-	struct entry *list = table->entries;
-
-	for (size_t i = 0; i < table->len; i++) {
-		uint32_t up = i ? (uint32_t)i - 1 : NONE;
-
-		while (up != NONE && end_of(&list[up]) <= end_of(&list[i]))
-			up = list[up].up;
-		list[i].up = up;
-	}
-}
-
-void table_seal(struct table *table)
-{
-	struct entry *fitting;
-
-	if (!table->len)
-		return;
-	radix_sort(table, table->entries, table->len, 24);
-	drop_aliases(table);
-	link_up(table);
-	fitting = realloc(table->entries, table->len * sizeof(*fitting));
-	if (fitting) {
-		table->entries = fitting;
-		table->cap = table->len;
-	}
-}
-
-/* ---- asking ---- */
 
 /* How many entries start at or before the address. */
 static size_t count_until(const struct table *table, uint64_t address)
@@ -370,11 +399,18 @@ static size_t count_until(const struct table *table, uint64_t address)
 	return low;
 }
 
-static void give(const struct table *table, const struct entry *entry, struct table_symbol *ret)
+/* False for an empty name, which was not looked at until now: names are touched only when they are asked for. */
+static bool give(const struct table *table, const struct entry *entry, struct table_symbol *ret)
 {
+	if (!entry)
+		return false;
+	entry = best_alias(table, entry);
+	if (!name_of(table, entry)[0])
+		return false;
 	*ret = (struct table_symbol){ .name = name_of(table, entry),
 				      .start = table->base + entry->start,
 				      .size = entry->size };
+	return true;
 }
 
 bool table_find(const struct table *table, uint64_t address, struct table_symbol *ret)
@@ -391,9 +427,7 @@ bool table_find(const struct table *table, uint64_t address, struct table_symbol
 		if (address - table->base < end_of(entry) && (!best || entry->rank < best->rank))
 			best = entry;
 	}
-	if (best)
-		give(table, best, ret);
-	return best != NULL;
+	return give(table, best, ret);
 }
 
 bool table_find_unsized(const struct table *table, uint64_t address, struct table_symbol *ret)
@@ -404,8 +438,7 @@ bool table_find_unsized(const struct table *table, uint64_t address, struct tabl
 
 	if (!entry || entry->size || table->base + entry->start != address)
 		return false;
-	give(table, entry, ret);
-	return true;
+	return give(table, entry, ret);
 }
 
 uint64_t table_next(const struct table *table, uint64_t address)

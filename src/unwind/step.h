@@ -16,10 +16,23 @@
 #error "define STEP_READ: how to read the memory that is unwound"
 #endif
 
+#define STEP_INLINE static inline __attribute__((always_inline))
+
+/* Registers by DWARF's numbers. In a caller only those that calls preserve mean anything. */
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#define STEP_FP 29
+#define STEP_SP 31
+#define STEP_IP 32
+#define STEP_REGISTERS 33
+#else
+#define STEP_FP 6
+#define STEP_SP 7
+#define STEP_IP 16
+#define STEP_REGISTERS 17
+#endif
+
 struct step_regs {
-	__u64 ip;
-	__u64 sp;
-	__u64 fp;
+	__u64 r[STEP_REGISTERS];
 };
 
 /* Beside these, a step returns the WIRE_cut_… counter that says why it could not be made. */
@@ -32,21 +45,131 @@ enum step_result {
  * By frame pointer: it points at the caller's frame pointer, with the return address above. The outermost frame has a
  * frame pointer of zero (the ABI asks _start and new threads to clear it). Frames grow upwards, so a chain cannot loop.
  */
-static inline __attribute__((always_inline)) int step_fp(struct step_regs *regs)
+STEP_INLINE int step_fp(struct step_regs *regs)
 {
-	__u64 pair[2];
+	__u64 fp = regs->r[STEP_FP], pair[2];
 
-	if (!regs->fp)
+	if (!fp)
 		return STEP_ROOT;
-	if (regs->fp < regs->sp || regs->fp & 7)
+	if (fp < regs->r[STEP_SP] || fp & 7)
 		return WIRE_cut_no_frame_pointer;
-	if (STEP_READ(pair, sizeof(pair), regs->fp))
+	if (STEP_READ(pair, sizeof(pair), fp))
 		return WIRE_cut_no_memory;
 	if (!pair[1])
 		return STEP_ROOT;
-	regs->sp = regs->fp + sizeof(pair);
-	regs->fp = pair[0];
-	regs->ip = pair[1];
+	regs->r[STEP_SP] = fp + sizeof(pair);
+	regs->r[STEP_FP] = pair[0];
+	regs->r[STEP_IP] = pair[1];
+	return STEP_MORE;
+}
+
+/* The CFA: the stack pointer of the caller. 0, or why it cannot be known. */
+STEP_INLINE int step_cfa(const struct step_regs *regs, const struct wire_rule *rule, __u64 *ret)
+{
+	__u64 base = regs->r[rule->reg & 15] + (__s64)rule->offset;
+
+	switch (rule->kind) {
+	case WIRE_RULE_REGISTER:
+		*ret = base;
+		return 0;
+	case WIRE_RULE_DEREF:
+		if (STEP_READ(ret, sizeof(*ret), base))
+			return WIRE_cut_no_memory;
+		*ret += (__s64)rule->offset2;
+		return 0;
+	case WIRE_RULE_PLT:
+		*ret = regs->r[STEP_SP] + ((regs->r[STEP_IP] & 15) >= (__u64)rule->offset2 ? 16 : 8);
+		return 0;
+	default:
+		return WIRE_cut_odd_rule;
+	}
+}
+
+/*
+ * By unwind row, for rules that have a CFA. The commonest, a frame pointer pushed right below the return address, takes
+ * one read. The stack only grows towards its root, so rows that loop end the walk.
+ */
+STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule)
+{
+	__u64 cfa = 0, fp = regs->r[STEP_FP], pair[2];
+	__s64 save = rule->saves[WIRE_SAVE_FP], from = rule->from_fp & 1 ? fp : 0;
+	int err = step_cfa(regs, rule, &cfa);
+
+	if (err)
+		return err;
+	if (cfa <= regs->r[STEP_SP] || cfa & 7)
+		return WIRE_cut_bad_rule;
+	if (rule->flags & WIRE_RA_IN_REGISTER) {
+		pair[1] = regs->r[rule->ra_offset & 15];
+	} else if (save == -16 && rule->ra_offset == -8 && !from) {
+		if (STEP_READ(pair, sizeof(pair), cfa - 16))
+			return WIRE_cut_no_memory;
+		fp = pair[0];
+		save = WIRE_NOT_SAVED;
+	} else if (STEP_READ(&pair[1], sizeof(pair[1]), cfa + (__s64)rule->ra_offset)) {
+		return WIRE_cut_no_memory;
+	}
+	if (save != WIRE_NOT_SAVED && STEP_READ(&fp, sizeof(fp), (from ?: cfa) + save))
+		return WIRE_cut_no_memory;
+	if (!pair[1])
+		return STEP_ROOT;
+	regs->r[STEP_SP] = cfa;
+	regs->r[STEP_FP] = fp;
+	regs->r[STEP_IP] = pair[1];
+	return STEP_MORE;
+}
+
+/*
+ * The other registers that the rule restores: before step_rule, which changes what they are found from. Few rules have
+ * any; a register that cannot be read is left as it is, and whoever needs it later finds out.
+ */
+STEP_INLINE void step_saves(struct step_regs *regs, const struct wire_rule *rule)
+{
+	static const __u8 numbers[WIRE_SAVES] = { STEP_FP, 3, 12, 13, 14, 15 };
+	__u64 cfa = 0, fp = regs->r[STEP_FP];
+
+	if (step_cfa(regs, rule, &cfa))
+		return;
+	for (int i = 1; i < WIRE_SAVES; i++) {
+		__u64 at = (rule->from_fp >> i & 1 ? fp : cfa) + (__s64)rule->saves[i], value;
+
+		if (rule->saves[i] != WIRE_NOT_SAVED && !STEP_READ(&value, sizeof(value), at))
+			regs->r[numbers[i]] = value;
+	}
+}
+
+/* A signal's frame, at the restorer: the kernel has put all registers where the stack pointer is. x86-64's order. */
+#define STEP_SIGNAL_REGS 40 /* from the stack pointer to the first of them */
+
+struct step_signal {
+	__u64 r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip;
+};
+
+STEP_INLINE int step_signal(struct step_regs *regs)
+{
+	struct step_signal saved;
+
+	if (STEP_READ(&saved, sizeof(saved), regs->r[STEP_SP] + STEP_SIGNAL_REGS))
+		return WIRE_cut_no_memory;
+	if (!saved.ip)
+		return STEP_ROOT;
+	regs->r[0] = saved.ax;
+	regs->r[1] = saved.dx;
+	regs->r[2] = saved.cx;
+	regs->r[3] = saved.bx;
+	regs->r[4] = saved.si;
+	regs->r[5] = saved.di;
+	regs->r[8] = saved.r8;
+	regs->r[9] = saved.r9;
+	regs->r[10] = saved.r10;
+	regs->r[11] = saved.r11;
+	regs->r[12] = saved.r12;
+	regs->r[13] = saved.r13;
+	regs->r[14] = saved.r14;
+	regs->r[15] = saved.r15;
+	regs->r[STEP_FP] = saved.bp;
+	regs->r[STEP_SP] = saved.sp;
+	regs->r[STEP_IP] = saved.ip;
 	return STEP_MORE;
 }
 

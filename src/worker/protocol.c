@@ -135,7 +135,7 @@ int answer_open(struct answer_reader *ret, const void *data, size_t len, enum an
 {
 	*ret = (struct answer_reader){ .in = cursor_of(data, len) };
 	*ret_kind = (enum answer_kind)cursor_varint(&ret->in);
-	return ret->in.bad || *ret_kind < ANSWER_IDENTITY || *ret_kind > ANSWER_WANTS_DEBUG ? -EBADMSG : 0;
+	return ret->in.bad || *ret_kind < ANSWER_IDENTITY || *ret_kind > ANSWER_NO_ROWS ? -EBADMSG : 0;
 }
 
 void answer_close(struct answer_reader *reader)

@@ -6,6 +6,7 @@
  *   ASK_IDENTIFY  fds: the file                   the build id
  *   ASK_NAMES     fds: the file, its debug file   names of functions at offsets in the file
  *   ASK_JIT       fds: a perf map or jitdump      names at addresses
+ *   ASK_ROWS      fds: the file                   its unwind table, as unwind/rows.h has it
  */
 #ifndef WICK_WORKER_PROTOCOL_H
 #define WICK_WORKER_PROTOCOL_H
@@ -21,6 +22,7 @@ enum ask_kind {
 	ASK_IDENTIFY = 1,
 	ASK_NAMES,
 	ASK_JIT,
+	ASK_ROWS,
 };
 
 #define ASK_ADDRESSES_MAX (1 << 20)
@@ -48,6 +50,8 @@ enum answer_kind {
 	ANSWER_IDENTITY = 1,
 	ANSWER_NAMES,
 	ANSWER_WANTS_DEBUG, /* ask again, with the file or with `last` */
+	ANSWER_ROWS,        /* followed by the table */
+	ANSWER_NO_ROWS,     /* followed by the reason */
 };
 
 struct answer_frame {

@@ -8,8 +8,10 @@
 
 #include "base/buf.h"
 #include "elf/buildid.h"
+#include "elf/image.h"
 #include "sym/jitmap.h"
 #include "sym/symbols.h"
+#include "unwind/rows.h"
 #include "worker/protocol.h"
 
 static void serve_identity(int fd, struct buf *reply)
@@ -93,6 +95,25 @@ static void serve_jit(const struct ask *ask, int fd, struct buf *reply)
 	jitmap_free(map);
 }
 
+static void serve_rows(int fd, struct buf *reply)
+{
+	struct image *image = NULL;
+	int err = image_open(&image, fd);
+	size_t before = reply->len;
+	const char *reason;
+
+	buf_varint(reply, ANSWER_ROWS);
+	err = err ? err : rows_build(image, reply);
+	image_free(image);
+	if (!err)
+		return;
+	reply->len = before;
+	reason = err == -ENODATA ? "no_unwind_info" : err == -EFBIG ? "unwind_too_big" : "bad_elf";
+	buf_varint(reply, ANSWER_NO_ROWS);
+	buf_varint(reply, strlen(reason));
+	buf_adds(reply, reason);
+}
+
 void serve(const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
 {
 	uint64_t *addresses = NULL;
@@ -109,6 +130,9 @@ void serve(const void *request, size_t len, const int *fds, size_t fds_len, stru
 		break;
 	case ASK_JIT:
 		serve_jit(&ask, fds[0], reply);
+		break;
+	case ASK_ROWS:
+		serve_rows(fds[0], reply);
 		break;
 	}
 	free(addresses);

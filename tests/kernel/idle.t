@@ -12,6 +12,16 @@ idle_ticks() {
 	awk '/^cpu0 / { print $5 + $6, $2 + $3 + $4 + $5 + $6 + $7 + $8 }' /proc/stat
 }
 
+# Has the CPU nothing to do for a part of the time? On a machine with other work, that may come.
+idles() {
+	local before after
+	before=$(idle_ticks)
+	read -rt 0.5 <> <(:)
+	after=$(idle_ticks)
+	[ "$((${after% *} - ${before% *}))" -ge 15 ]
+}
+
+wait_for 20 idles
 before=$(idle_ticks)
 ok 'idle: runs' record -F 499 -C 0 2
 after=$(idle_ticks)
@@ -22,23 +32,31 @@ holds 'idle: as much was left out as the machine was idle' "
 	my (\$a, \$b) = ([qw($before)], [qw($after)]);
 	abs($idle / $(stat_of "$T/x.json" .fired) - (\$b->[0] - \$a->[0]) / (\$b->[1] - \$a->[1])) < 0.15"
 
+wait_for 20 idles
 ok '-I: runs' record -F 499 -C 0 -I 2
 sums_hold '-I' "$T/x.json" "$T/x.folded"
 is '-I: nothing left out as idle' "$(stat_of "$T/x.json" .left_out.idle)" 0
-holds '-I: the idle task is in the profile' "$(awk '/^swapper/ { n += $NF } END { print n + 0 }' "$T/x.folded") > 0"
+if [ "$(awk '/^swapper/ { n += $NF } END { print n + 0 }' "$T/x.folded")" -eq 0 ] && ! idles; then
+	skip '-I: the idle task' 'the machine has other work and is never idle'
+else
+	holds '-I: the idle task is in the profile' "$(awk '/^swapper/ { n += $NF } END { print n + 0 }' "$T/x.folded") > 0"
+fi
 holds '-I: all ticks become samples, but for our own' \
 	"$(stat_of "$T/x.json" .samples.taken) == $(stat_of "$T/x.json" .fired) - $(stat_of "$T/x.json" .left_out.self)"
 
 # ---- wick's own work: a drain every millisecond is plenty of it ----
+# Under a name of its own: another wick is not itself.
+cp "$WICK" "$T/wick-self"
+WICK=$T/wick-self
 start /dev/null "$PROGS/storm" 8 2
 load=$started
 ok 'self: runs' record -F 1999 --drain-ms 1 2
-is 'self: not in the profile' "$(folded_sum "$T/x.folded" wick)" 0
+is 'self: not in the profile' "$(folded_sum "$T/x.folded" wick-self)" 0
 holds 'self: left out, and counted' "$(stat_of "$T/x.json" .left_out.self) > 0"
 ok '--self: runs' record -F 1999 --drain-ms 1 --self 2
 sums_hold '--self' "$T/x.json" "$T/x.folded"
 is '--self: nothing left out' "$(stat_of "$T/x.json" .left_out.self)" 0
-holds '--self: in the profile' "$(folded_sum "$T/x.folded" wick) > 0"
+holds '--self: in the profile' "$(folded_sum "$T/x.folded" wick-self) > 0"
 stop "$load"
 
 # ---- softirq work on an idle CPU: packets steered to it, that nobody reads ----
@@ -48,6 +66,7 @@ if [ -w "$steer" ] && [ "$(nproc)" -ge 2 ]; then
 	ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null
 	echo 1 >"$steer"
 	start /dev/null "$PROGS/udpflood" 1
+	wait_for 20 idles
 	for _ in 1 2 3 4 5 6; do # until that CPU has no other work
 		ok 'softirq: runs' record -F 1499 -C 0 1
 		symbolize -k <"$T/x.folded" >"$T/named"
@@ -55,7 +74,11 @@ if [ -w "$steer" ] && [ "$(nproc)" -ge 2 ]; then
 		[ "$softirq" -gt 20 ] && break
 	done
 	stop "$started"
-	holds 'softirq: work done while idle is in the profile' "$softirq > 20"
+	if [ "$softirq" -eq 0 ] && [ "$(stat_of "$T/x.json" .left_out.idle)" -lt 20 ]; then
+		skip 'softirq: work done while idle' 'the machine has other work and is never idle'
+	else
+		holds 'softirq: work done while idle is in the profile' "$softirq > 20"
+	fi
 	sums_hold 'softirq' "$T/x.json" "$T/x.folded"
 else
 	skip 'softirq' 'packets cannot be steered here'

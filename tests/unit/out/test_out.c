@@ -163,53 +163,6 @@ static void test_stats_processes(void **state)
 			"\"median_depth\":0}]}");
 }
 
-static void test_report_example(void **state)
-{
-	struct fixture *f = *state;
-
-	example_fill(f->profile);
-	assert_int_equal(out_report(f->profile, &f->out), 0);
-	assert_string_equal(
-		f->out.data,
-		"10.0 s · 2 CPUs · 99 Hz · 1,000 samples · busy 71 %: user 58, kernel 13\n"
-		"\n"
-		"   SELF    TOTAL  PROCESS          MODULE                    FUNCTION\n"
-		" 60.0 %   80.0 %  sh               libc.so.6                 libc.so.6+0x2f00\n"
-		" 20.0 %   20.0 %  sh               [kernel]                  [kernel]+0xffffffff81000123\n"
-		" 10.0 %   10.0 %  sh               [file]                    [file]+0x42\n"
-		" 10.0 %   10.0 %  a\\x3bb\\x0ac\\x1b\\xff  [vdso]                    [vdso]+0x6f0\n"
-		"\n"
-		"  SHARE      PID  PROCESS\n"
-		" 90.0 %      100  sh\n"
-		" 10.0 %     4242  a\\x3bb\\x0ac\\x1b\\xff\n"
-		"\n"
-		"stacks 88.9 % whole: no_mapping 100 · lost 12: ring 10, busy 2 · noted: missed 10, events_lost 3"
-		" · wick used 0.08 % CPU, 21 MB + 14 MB maps\n");
-}
-
-static void test_report_counts_recursion_once(void **state)
-{
-	struct fixture *f = *state;
-	struct profile *p = f->profile;
-	uint32_t frame = example_frame(p, FRAME_USER, 0, 1, "fib");
-	uint32_t node = profile_add_node(p, profile_add_node(p, 0, frame), frame);
-
-	example_sample(p, 0, node, 0, 3);
-	example_sample(p, 0, 0, 0, 1);
-	assert_int_equal(out_report(p, &f->out), 0);
-	assert_contains(&f->out, " 75.0 %   75.0 %  [unnamed]        [file]                    fib\n");
-	assert_contains(&f->out, " 25.0 %   25.0 %  [unnamed]        -                         [no stack]\n");
-}
-
-static void test_report_of_nothing(void **state)
-{
-	struct fixture *f = *state;
-
-	assert_int_equal(out_report(f->profile, &f->out), 0);
-	assert_contains(&f->out, "0.0 s · 0 CPUs · period 0 · 0 samples\n");
-	assert_contains(&f->out, "\nlost 0 · wick used 0.00 % CPU");
-}
-
 #define with_profile(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -223,9 +176,6 @@ int main(void)
 		with_profile(test_stats_of_nothing),
 		with_profile(test_stats_bpf_time),
 		with_profile(test_stats_processes),
-		with_profile(test_report_example),
-		with_profile(test_report_counts_recursion_once),
-		with_profile(test_report_of_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,14 +5,25 @@
 # shellcheck source=lib.sh
 . /tests/lib.sh
 
+timed() {
+	[ "$(stat_of samples.counted)" -gt 0 ] &&
+		[ "$(stat_of samples.counted)" -eq $(($(stat_of events.sent) + $(stat_of events.lost))) ]
+}
+
 begin shares
 record 2
 check "loads and samples the machine" succeeded
 [ "$status" -eq 0 ] || wick record --debug -o /tmp/debug.folded 1 2>&1 | tail -n 60 | sed 's/^/# /'
-check "no complaint: the self-test passed" [ ! -s /tmp/err ]
+check "no warning: the self-test passed" no grep warning /tmp/err
 check "the sums hold" exact
 check "the busy program was seen" some '^shares;'
-check "by its file" some '^shares;.*shares\+0x'
+check "by its file" some '^shares;.*;(shares\+0x|hot70)'
+record --events 2
+check "--events: the sums hold" exact
+check "--events: each sample has its time" timed
+record -e cycles 1
+check "no hardware counters here: refused" [ "$status" -eq 1 ]
+check "in one line" [ "$(wc -l </tmp/err)" -eq 1 ]
 end
 
 record 1

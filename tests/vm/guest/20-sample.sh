@@ -21,10 +21,10 @@ end
 begin dd if=/dev/zero of=/dev/null bs=64k
 record -p "$begun" 2
 check "samples inside the kernel have kernel frames" some '^dd;.*_\[k\] '
-check "after the user frames of the same sample" some '^dd;.*busybox\+0x[0-9a-f]+;([^;]*_\[k\];)*[^;]*_\[k\] '
+check "after the user frames of the same sample" some '^dd;.*busybox[+@]0x[0-9a-f]+;([^;]*_\[k\];)*[^;]*_\[k\] '
 check "-p: none but dd" only '^dd;'
 record -p "$begun" -K 2
-check "-K: kernel frames only" none 'busybox\+0x'
+check "-K: kernel frames only" none 'busybox[+@]0x'
 record -p "$begun" -U 2
 check "-U: user frames only" none '_\[k\]'
 end

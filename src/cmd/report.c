@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wick report: a saved profile, printed for people. Needs no root and no kernel. */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/file.h"
+#include "base/opt.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/report_options.h"
+#include "out/report.h"
+#include "profile/profile.h"
+
+struct asked {
+	struct report_arguments report;
+	const char *output;
+};
+
+static const struct opt options[] = {
+	REPORT_OPTION_ROWS(struct asked, report),
+	{ 'o', "output", "FILE", opt_text, offsetof(struct asked, output), "where to write; - is standard output",
+	  "file" },
+	{ 0 },
+};
+
+static int report(const char *path, const char *to, struct report_options *shape)
+{
+	autobuf struct buf text = { 0 };
+	struct output *output = NULL;
+	struct profile *profile = NULL;
+	bool to_stdout = !to || !strcmp(to, "-");
+	int err;
+
+	if (to_stdout)
+		report_options_terminal(shape);
+	if (strcmp(path, "-") != 0)
+		shape->source = path;
+	err = output_open(&output, to ? to : "-");
+	err = err ? err : input_read(&profile, path);
+	err = err ? err : report_write(profile, shape, &text);
+	err = err ? err : output_write(output, text.data, text.len);
+	err = err ? err : output_commit(output);
+	output_free(output);
+	profile_free(profile);
+	return err && err != -EPIPE ? command_failed(EXIT_MACHINE) : EXIT_DONE;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct asked asked = { 0 };
+	struct opt_list operands = { 0 };
+	struct report_options shape;
+	int rest = opt_parse(options, argc, argv, &asked, &operands), err = rest < 0 ? rest : 0, status;
+
+	if (!err && rest != argc)
+		err = fail_plain(-EINVAL, "report: it runs no command");
+	else if (!err && !operands.len)
+		err = fail_plain(
+			-EINVAL,
+			"report: no file to read: name a .wick file or folded stacks, or - for standard input");
+	else if (!err && operands.len > 1)
+		err = fail_plain(-EINVAL, "report: one profile to read, and it was given %zu", operands.len);
+	err = err ? err : report_arguments_read(&asked.report, &shape);
+	status = err ? command_usage(command, err) : report(operands.items[0], asked.output, &shape);
+	opt_list_free(&operands);
+	return status;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "Shows a saved profile: hottest functions and paths, and how far to trust it",
+	.usage = "[OPTION]... FILE",
+	.examples = "  wick report cpu.wick                       the summary\n"
+		    "  wick report --tree cpu.wick                every path from 1 % on\n"
+		    "  wick report --callers malloc cpu.wick      who calls malloc\n"
+		    "  wick report --by container cpu.wick        shares of containers\n"
+		    "  wick report --ignore '^swapper' x.folded   folded stacks of any tool\n",
+	.options = options,
+	.run = run,
+};

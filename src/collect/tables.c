@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slabs are BPF arrays of one large value, mapped here and read there. A table's pages lie in any slabs; its rules are
+ * shared with all other tables. What the worker sent is checked while it is copied: it may not be what it seems.
+ *
+ * Invariant: what a published table points to is not written again until a grace period after it was unpublished, and
+ * its id is never given to another.
+ */
+#include "collect/tables.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/extent.h"
+#include "base/fail.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "bpf/wire.h"
+#include "collect/sampler.h"
+#include "unwind/rows.h"
+#include "worker/protocol.h"
+#include "worker/worker.h"
+
+#define SLABS_MAX 256
+
+struct slab {
+	int fd;
+	struct wire_slab *cells; /* mapped */
+	struct extents free;
+};
+
+struct table {
+	struct tables *tables;
+	uint64_t id; /* of the file */
+	bool asked, refused, published;
+	struct wire_table wire;
+	uint64_t rows;
+};
+
+struct tables {
+	struct tables_options options;
+	struct slab slabs[SLABS_MAX];
+	unsigned int slabs_len, slabs_max;
+	struct wire_page *pages; /* mapped */
+	struct wire_rule *rules; /* mapped */
+	struct extents free_pages;
+	struct intern *known_rules; /* number n is rule n - 1 */
+	struct map by_file;         /* id → index + 1 */
+	struct table **list;
+	size_t len, cap;
+	uint32_t last_id;
+	uint32_t epoch;
+	struct tables_stats stats;
+};
+
+static void *map_of(struct sampler *sampler, enum sampler_map map, size_t len)
+{
+	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, sampler_map_fd(sampler, map), 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+int tables_new(struct tables **ret, const struct tables_options *options)
+{
+	struct tables *tables = calloc(1, sizeof(*tables));
+	uint64_t slabs = options->bytes / sizeof(struct wire_slab);
+
+	if (!tables)
+		return -ENOMEM;
+	*ret = tables;
+	tables->options = *options;
+	tables->slabs_max = slabs < SLABS_MAX ? (slabs ? (unsigned int)slabs : 1) : SLABS_MAX;
+	tables->free_pages.size = WIRE_PAGES_MAX;
+	tables->pages = map_of(options->sampler, SAMPLER_PAGES, WIRE_PAGES_MAX * sizeof(struct wire_page));
+	tables->rules = map_of(options->sampler, SAMPLER_RULES, WIRE_RULES_MAX * sizeof(struct wire_rule));
+	if (!tables->pages || !tables->rules)
+		return fail(-errno, "mapping the unwind tables");
+	return intern_new(&tables->known_rules);
+}
+
+void tables_free(struct tables *tables)
+{
+	if (!tables)
+		return;
+	for (unsigned int i = 0; i < tables->slabs_len; i++) {
+		munmap(tables->slabs[i].cells, sizeof(struct wire_slab));
+		close(tables->slabs[i].fd);
+		extent_clear(&tables->slabs[i].free);
+	}
+	if (tables->pages)
+		munmap(tables->pages, WIRE_PAGES_MAX * sizeof(struct wire_page));
+	if (tables->rules)
+		munmap(tables->rules, WIRE_RULES_MAX * sizeof(struct wire_rule));
+	for (size_t i = 0; i < tables->len; i++)
+		free(tables->list[i]);
+	free(tables->list);
+	map_free(&tables->by_file);
+	extent_clear(&tables->free_pages);
+	intern_free(tables->known_rules);
+	free(tables);
+}
+
+static struct table *table_of(struct tables *tables, uint64_t id)
+{
+	uint64_t *slot = map_put(&tables->by_file, id);
+	struct table *table;
+
+	if (!slot || *slot)
+		return slot ? tables->list[*slot - 1] : NULL;
+	if (tables->len == tables->cap) {
+		size_t cap = tables->cap ? tables->cap * 2 : 64;
+		struct table **grown = reallocarray(tables->list, cap, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		tables->list = grown;
+		tables->cap = cap;
+	}
+	table = calloc(1, sizeof(*table));
+	if (!table)
+		return NULL;
+	*table = (struct table){ .tables = tables, .id = id };
+	tables->list[tables->len++] = table;
+	*slot = tables->len;
+	return table;
+}
+
+static void refuse(struct table *table, const char *reason)
+{
+	struct tables *tables = table->tables;
+
+	table->refused = true;
+	tables->stats.refused++;
+	if (tables->options.refused)
+		tables->options.refused(tables->options.arg, table->id, reason);
+}
+
+/* ---- room ---- */
+
+static int add_slab(struct tables *tables)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	struct slab *slab = &tables->slabs[tables->slabs_len];
+	void *cells;
+	int fd;
+
+	if (tables->slabs_len >= tables->slabs_max)
+		return -ENOSPC;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "wick_slab", sizeof(uint32_t), sizeof(struct wire_slab), 1, &options);
+	if (fd < 0)
+		return -errno;
+	cells = mmap(NULL, sizeof(struct wire_slab), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (cells == MAP_FAILED ||
+	    bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_SLABS), &tables->slabs_len, &fd, BPF_ANY)) {
+		close(fd);
+		return -errno;
+	}
+	*slab = (struct slab){ .fd = fd, .cells = cells, .free = { .size = WIRE_SLAB_CELLS } };
+	tables->slabs_len++;
+	return 0;
+}
+
+static void give_page(struct tables *tables, struct wire_page *page)
+{
+	if (page->count)
+		extent_give(&tables->slabs[page->slab].free, page->start, page->count * 2);
+	*page = (struct wire_page){ 0 };
+}
+
+static void give_back(struct table *table)
+{
+	struct tables *tables = table->tables;
+
+	for (uint32_t i = 0; i < table->wire.pages; i++)
+		give_page(tables, &tables->pages[table->wire.first_index + i]);
+	extent_give(&tables->free_pages, table->wire.first_index, table->wire.pages);
+	tables->stats.rows -= table->rows;
+	table->wire = (struct wire_table){ 0 };
+	table->rows = 0;
+}
+
+static uint32_t last_use(const struct table *table)
+{
+	uint32_t latest = 0;
+
+	for (uint32_t i = 0; i < table->wire.pages; i++) {
+		uint32_t used = __atomic_load_n(&table->tables->pages[table->wire.first_index + i].used, __ATOMIC_RELAXED);
+
+		latest = used > latest ? used : latest;
+	}
+	return latest;
+}
+
+/* Gives up the table that was used least recently, though not one of this epoch: those are in use. */
+static int evict(struct tables *tables)
+{
+	struct table *oldest = NULL;
+	uint32_t oldest_use = tables->epoch;
+	int err;
+
+	for (size_t i = 0; i < tables->len; i++) {
+		struct table *table = tables->list[i];
+
+		if (table->published && last_use(table) < oldest_use) {
+			oldest = table;
+			oldest_use = last_use(table);
+		}
+	}
+	if (!oldest)
+		return -ENOSPC;
+	bpf_map_delete_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &oldest->id);
+	err = sampler_grace(tables->options.sampler);
+	if (err)
+		return err;
+	oldest->published = oldest->asked = false;
+	give_back(oldest);
+	tables->stats.files--;
+	tables->stats.evicted++;
+	return 0;
+}
+
+static int take_cells(struct tables *tables, uint32_t count, struct wire_page *ret)
+{
+	for (;;) {
+		int err;
+
+		for (unsigned int i = 0; i < tables->slabs_len; i++) {
+			int64_t start = extent_take(&tables->slabs[i].free, count * 2);
+
+			if (start < 0)
+				continue;
+			*ret = (struct wire_page){ .slab = i, .start = (uint32_t)start, .count = count, .used = tables->epoch };
+			return 0;
+		}
+		err = add_slab(tables);
+		if (err == -ENOSPC)
+			err = evict(tables);
+		if (err)
+			return err;
+	}
+}
+
+/* ---- filling ---- */
+
+/* The table's own numbers of rules become those that all tables share. */
+static int take_rules(struct tables *tables, struct rows_reader *reader, uint16_t **ret)
+{
+	uint16_t *numbers = calloc(reader->rules, sizeof(*numbers));
+	int err = numbers ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < reader->rules && !err; i++) {
+		struct wire_rule rule;
+		uint32_t number;
+
+		err = rows_next_rule(reader, &rule);
+		if (err)
+			break;
+		number = intern_bytes(tables->known_rules, &rule, sizeof(rule)) - 1;
+		if (number >= WIRE_RULES_MAX) {
+			err = -ENOSPC;
+			break;
+		}
+		tables->rules[number] = rule;
+		numbers[i] = (uint16_t)number;
+	}
+	if (err)
+		free(numbers);
+	else
+		*ret = numbers;
+	return err;
+}
+
+static int copy_page(struct tables *tables, const struct rows_page *from, const uint16_t *numbers, uint32_t rules,
+		     struct wire_page *to)
+{
+	struct wire_page place;
+	uint16_t *cells, before = 0;
+	int err = take_cells(tables, from->count, &place);
+
+	if (err)
+		return err;
+	cells = tables->slabs[place.slab].cells->cells + place.start;
+	for (uint32_t i = 0; i < from->count; i++) {
+		uint16_t offset, rule;
+
+		memcpy(&offset, (const char *)from->offsets + i * sizeof(offset), sizeof(offset));
+		memcpy(&rule, (const char *)from->rules + i * sizeof(rule), sizeof(rule));
+		if (rule >= rules || (i ? offset <= before : offset)) {
+			give_page(tables, &place);
+			return -EBADMSG;
+		}
+		cells[i] = before = offset;
+		cells[from->count + i] = numbers[rule];
+	}
+	*to = place;
+	return 0;
+}
+
+static int fill(struct table *table, struct rows_reader *reader)
+{
+	struct tables *tables = table->tables;
+	uint16_t *numbers = NULL;
+	uint32_t rules = reader->rules;
+	int64_t index;
+	int err = take_rules(tables, reader, &numbers);
+
+	if (err)
+		return err;
+	index = extent_take(&tables->free_pages, reader->pages);
+	if (index < 0) {
+		free(numbers);
+		return (int)index;
+	}
+	table->wire = (struct wire_table){ ++tables->last_id, (uint32_t)index, reader->first_page, reader->pages };
+	for (uint32_t i = 0; i < reader->pages && !err; i++) {
+		struct rows_page page;
+
+		err = rows_next_page(reader, &page);
+		if (!err && page.number != reader->first_page + i)
+			err = -EBADMSG;
+		err = err ? err : copy_page(tables, &page, numbers, rules, &tables->pages[index + i]);
+		table->rows += err ? 0 : page.count;
+	}
+	tables->stats.rows += table->rows;
+	if (err)
+		give_back(table);
+	free(numbers);
+	return err;
+}
+
+static void publish(struct table *table)
+{
+	struct tables *tables = table->tables;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &table->id, &table->wire, BPF_ANY)) {
+		give_back(table);
+		refuse(table, "too_many_tables");
+		return;
+	}
+	table->published = true;
+	tables->stats.files++;
+}
+
+static void built(void *arg, int err, const void *reply, size_t len)
+{
+	struct table *table = arg;
+	struct answer_reader answer;
+	struct rows_reader reader;
+	enum answer_kind kind;
+	char reason[64] = "unwind_failed";
+	const char *text;
+	size_t text_len;
+
+	if (err) {
+		refuse(table, err == -ETIME ? "too_slow" : "worker_died");
+		return;
+	}
+	if (answer_open(&answer, reply, len, &kind) == 0 && kind == ANSWER_ROWS) {
+		err = rows_open(&reader, answer.in.at, cursor_left(&answer.in));
+		err = err ? err : fill(table, &reader);
+		if (!err)
+			publish(table);
+		else
+			refuse(table, err == -ENOSPC ? "unwind_memory" : "unwind_failed");
+		return;
+	}
+	if (kind == ANSWER_NO_ROWS && !answer_read_reason(&answer, &text, &text_len) && text_len < sizeof(reason)) {
+		memcpy(reason, text, text_len);
+		reason[text_len] = 0;
+	}
+	refuse(table, reason);
+}
+
+void tables_want(struct tables *tables, uint64_t id, int fd)
+{
+	struct table *table = table_of(tables, id);
+	autobuf struct buf request = { 0 };
+
+	if (!table || table->asked || table->refused)
+		return;
+	table->asked = true;
+	ask_write(&(struct ask){ .kind = ASK_ROWS }, &request);
+	if (buf_error(&request) ||
+	    worker_ask(tables->options.worker, request.data, request.len, &fd, 1, built, table))
+		refuse(table, "unwind_failed");
+}
+
+void tables_age(struct tables *tables)
+{
+	tables->epoch++;
+}
+
+void tables_stats(const struct tables *tables, struct tables_stats *ret)
+{
+	*ret = tables->stats;
+	ret->bytes = tables->slabs_len * sizeof(struct wire_slab);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unwind tables in the kernel's reach: the worker builds them, this puts them where the BPF program reads them, within
+ * a budget of bytes. A table is published when all of it is there, and unpublished before any of it is reused.
+ */
+#ifndef WICK_COLLECT_TABLES_H
+#define WICK_COLLECT_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sampler;
+struct tables;
+struct worker;
+
+struct tables_options {
+	struct sampler *sampler;
+	struct worker *worker;
+	uint64_t bytes; /* budget */
+	/* A file has no table, and why. May be NULL. */
+	void (*refused)(void *arg, uint64_t id, const char *reason);
+	void *arg;
+};
+
+int tables_new(struct tables **ret, const struct tables_options *options);
+void tables_free(struct tables *tables);
+
+/* Asks for the table of a file, by the id that frames carry, unless it is there or was refused. Never waits. */
+void tables_want(struct tables *tables, uint64_t id, int fd);
+
+/* A new epoch of use: tables not used for the longest are given up first when room is needed. */
+void tables_age(struct tables *tables);
+
+struct tables_stats {
+	uint64_t files, rows, bytes, evicted, refused;
+};
+void tables_stats(const struct tables *tables, struct tables_stats *ret);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Words for the counters of losses and of stacks that are not whole: one row each, and a test compares the rows with
+ * src/bpf/counters.def. Advice is something that can be done; where nothing can, the row says what it does not harm.
+ */
+#include "out/advice.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "profile/profile.h"
+
+static const struct advice advices[] = {
+	{ "cut", "depth", "cut: ", "very deep recursion: the leaf is right, the frames next to the root are missing" },
+	{ "cut", "no_frame_pointer", "cut: ", "code without frame pointers: build it with -fno-omit-frame-pointer" },
+	{ "cut", "no_memory", "cut: ", "stack memory was not there to read: swapped out, or not a stack" },
+	{ "cut", "no_mapping",
+	  "cut: ", "a return address in no mapping: the code does not follow the frame pointer rules" },
+	{ "cut", "not_code", "cut: ", "a return address in data: the code does not follow the frame pointer rules" },
+	{ "cut", "no_table", "cut: ", "the file was new and its unwind table not ready: fewer in longer recordings" },
+	{ "cut", "odd_rule",
+	  "cut: ", "unwind information of a kind that is not known: the rest of the stack is missing" },
+	{ "cut", "bad_rule", "cut: ", "unwind information that is wrong: the rest of the stack is missing" },
+	{ "cut", "compat", "cut: ", "32-bit programs are not unwound: only the share of the process is right" },
+	{ "lost", "ring", "lost: ", "new stacks came faster than they were fetched: raise --ring-bytes" },
+	{ "lost", "stacks", "lost: ", "more distinct stacks than there is room for: raise --max-stacks" },
+	{ "lost", "counts", "lost: ", "more distinct samples than there is room for: raise --max-stacks" },
+	{ "lost", "busy", "lost: ", "one sample interrupted another: a few do no harm; lower -F if they are many" },
+	{ "lost", "error", "lost: ", "the kernel refused an update: lower -F, and see record --debug" },
+	{ "note", "missed",
+	  "ticks: ", "the kernel was in a place where nothing can be sampled: shares may be off by as much" },
+	{ "note", "events_lost", "note: ", "counted, but when is not known: raise --ring-bytes" },
+	{ "note", "files_full", "note: ", "more files than there is room for: some frames have no file" },
+	{ "note", "notices_lost", "note: ", "some may be without a name: they came and went too fast" },
+	{ "note", "children_full", "note: ", "more descendants than can be followed: the rest is not in the profile" },
+};
+
+static const struct advice unknown = { "", "", "", "made by a newer wick, whose documentation explains it" };
+
+bool advice_is_problem(const char *group, const char *name)
+{
+	return !strcmp(group, "cut") || !strcmp(group, "lost") || (!strcmp(group, "note") && strcmp(name, "keys") != 0);
+}
+
+const struct advice *advice_find(const char *group, const char *name)
+{
+	for (size_t i = 0; i < sizeof(advices) / sizeof(*advices); i++)
+		if (!strcmp(advices[i].group, group) && !strcmp(advices[i].name, name))
+			return &advices[i];
+	return &unknown;
+}
+
+const char *advice_no_names(uint32_t kind)
+{
+	switch (kind) {
+	case FRAME_KERNEL:
+		return "kernel addresses are hidden: see kernel.kptr_restrict";
+	case FRAME_JIT:
+		return "code made at run time, without a perf map";
+	default:
+		return "";
+	}
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds unwind tables and reads them back. Equal neighbours are one row; a gap of a few bytes between functions is
+ * padding that nobody runs and needs no row. Each page begins with a row at its first byte, so that a search needs
+ * only that page.
+ *
+ *   u32 rules, u32 pages, u32 first page, u32 last page, u64 rows
+ *   rules (struct wire_rule)
+ *   pages: u32 number, u32 count, count offsets, count rules (16 bits each)
+ */
+#include "unwind/rows.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/intern.h"
+#include "bpf/wire.h"
+#include "elf/cfi.h"
+#include "elf/image.h"
+#include "unwind/rules.h"
+
+#define PADDING 32
+#define PAGE_BYTES (1u << WIRE_PAGE_SHIFT)
+#define PAGES_MAX (1u << 15) /* 2 GiB of code */
+#define HEAD_BYTES 24
+
+struct builder {
+	const struct image *image;
+	struct intern *rules; /* number 0 is not used */
+	struct buf pages;
+	struct buf offsets, numbers; /* of the page that is being filled */
+	bool saves;                  /* the file needs them */
+	bool looking;                /* for that, only */
+	uint64_t gap;                /* address from which nothing is known, if that is not padding; 0: none */
+	uint32_t page, first_page, last_page, pages_len;
+	bool any;
+	uint16_t rule; /* of the row before */
+	uint64_t rows, last_offset;
+};
+
+static void put_row(struct builder *b, uint32_t offset, uint16_t rule)
+{
+	uint16_t in_page = (uint16_t)offset;
+
+	if (b->numbers.len && b->rule == rule)
+		return;
+	if (b->offsets.len) { /* a later row for the same byte replaces the one before */
+		uint16_t before;
+
+		memcpy(&before, b->offsets.data + b->offsets.len - sizeof(before), sizeof(before));
+		if (before == in_page) {
+			b->offsets.len -= sizeof(before);
+			b->numbers.len -= sizeof(before);
+			b->rows--;
+		}
+	}
+	buf_add(&b->offsets, &in_page, sizeof(in_page));
+	buf_add(&b->numbers, &rule, sizeof(rule));
+	b->rule = rule;
+	b->rows++;
+}
+
+static void finish_page(struct builder *b)
+{
+	if (!b->offsets.len)
+		return;
+	buf_u32(&b->pages, b->page);
+	buf_u32(&b->pages, (uint32_t)(b->offsets.len / sizeof(uint16_t)));
+	buf_add(&b->pages, b->offsets.data, b->offsets.len);
+	buf_add(&b->pages, b->numbers.data, b->numbers.len);
+	buf_clear(&b->offsets);
+	buf_clear(&b->numbers);
+	b->last_page = b->page;
+	b->pages_len++;
+}
+
+/* Goes on to the page of an offset: those between, and the beginning of this one, go on with the rule before. */
+static int go_to_page(struct builder *b, uint32_t page)
+{
+	if (b->any && page == b->page)
+		return 0;
+	if (!b->any) {
+		b->any = true;
+		b->page = b->first_page = page;
+		put_row(b, 0, 0);
+		return 0;
+	}
+	if (page < b->page || page - b->first_page > PAGES_MAX)
+		return -EFBIG;
+	while (b->page < page) {
+		uint16_t rule = b->rule;
+
+		finish_page(b);
+		b->page++;
+		put_row(b, 0, rule);
+	}
+	return 0;
+}
+
+static int add_row(struct builder *b, uint64_t address, const struct wire_rule *rule)
+{
+	uint32_t number;
+	uint64_t offset;
+	int err;
+
+	if (!image_address_to_offset(b->image, address, &offset))
+		return 0; /* code that the file does not have cannot run */
+	if (offset >> (32 + WIRE_PAGE_SHIFT) || offset < b->last_offset)
+		return 0; /* segments in another order than their addresses: rare, and those rows are left out */
+	b->last_offset = offset;
+	number = intern_bytes(b->rules, rule, sizeof(*rule)) - 1;
+	if (number >= WIRE_RULES_MAX || b->pages.len > ROWS_BYTES_MAX)
+		return -EFBIG;
+	err = go_to_page(b, (uint32_t)(offset >> WIRE_PAGE_SHIFT));
+	if (!err)
+		put_row(b, (uint32_t)(offset & (PAGE_BYTES - 1)), (uint16_t)number);
+	return err;
+}
+
+static int add_gap(struct builder *b)
+{
+	struct wire_rule none;
+
+	rule_of(NULL, false, &none);
+	return add_row(b, b->gap, &none);
+}
+
+static int take_row(void *arg, uint64_t address, const struct cfi_state *state)
+{
+	struct builder *b = arg;
+	struct wire_rule rule;
+	int err = 0;
+
+	if (!state) {
+		b->gap = address;
+		return 0;
+	}
+	rule_of(state, b->saves, &rule);
+	if (b->looking) {
+		b->saves |= rule_needs_saves(&rule);
+		return b->saves ? -ECANCELED : 0;
+	}
+	if (b->gap && address - b->gap > PADDING)
+		err = add_gap(b);
+	b->gap = 0;
+	return err ? err : add_row(b, address, &rule);
+}
+
+static void write_table(struct builder *b, struct buf *out)
+{
+	uint32_t rules = intern_count(b->rules);
+
+	buf_u32(out, rules - 1);
+	buf_u32(out, b->pages_len);
+	buf_u32(out, b->first_page);
+	buf_u32(out, b->last_page);
+	buf_u64(out, b->rows);
+	for (uint32_t i = 1; i < rules; i++)
+		buf_add(out, intern_get(b->rules, i, NULL), sizeof(struct wire_rule));
+	buf_add(out, b->pages.data, b->pages.len);
+}
+
+/* Rule 0 is the one that knows nothing: the bytes before the first function have it. */
+static int build(struct builder *b, const struct cfi *cfi)
+{
+	struct wire_rule none;
+	int err;
+
+	b->looking = true;
+	err = cfi_rows(cfi, take_row, b);
+	if (err && err != -ECANCELED)
+		return err;
+	b->looking = false;
+	b->gap = 0;
+	err = intern_new(&b->rules);
+	if (err)
+		return err;
+	rule_of(NULL, false, &none);
+	intern_bytes(b->rules, &none, sizeof(none));
+	err = cfi_rows(cfi, take_row, b);
+	if (!err && b->gap)
+		err = add_gap(b);
+	finish_page(b);
+	return err ? err : buf_error(&b->pages);
+}
+
+int rows_build(const struct image *image, struct buf *out)
+{
+	struct builder b = { .image = image };
+	struct cfi *cfi = NULL;
+	int err = cfi_open(&cfi, image);
+
+	err = err ? err : build(&b, cfi);
+	if (!err && !b.pages_len)
+		err = -ENODATA;
+	if (!err)
+		write_table(&b, out);
+	cfi_free(cfi);
+	intern_free(b.rules);
+	buf_free(&b.pages);
+	buf_free(&b.offsets);
+	buf_free(&b.numbers);
+	return err ? err : buf_error(out);
+}
+
+int rows_open(struct rows_reader *ret, const void *data, size_t len)
+{
+	struct cursor in = cursor_of(data, len);
+
+	*ret = (struct rows_reader){ .rules = cursor_u32(&in) };
+	ret->pages = cursor_u32(&in);
+	ret->first_page = cursor_u32(&in);
+	ret->last_page = cursor_u32(&in);
+	ret->rows = cursor_u64(&in);
+	ret->at = in.at;
+	ret->end = in.end;
+	if (in.bad || !ret->rules || ret->rules > WIRE_RULES_MAX || !ret->pages || ret->last_page < ret->first_page ||
+	    ret->last_page - ret->first_page != ret->pages - 1 || ret->pages > PAGES_MAX + 1 ||
+	    ret->rules > cursor_left(&in) / sizeof(struct wire_rule))
+		return -EBADMSG;
+	return 0;
+}
+
+static bool rule_is_sane(const struct wire_rule *rule)
+{
+	return rule->kind < WIRE_RULE_KINDS && rule->reg < CFI_RA;
+}
+
+int rows_next_rule(struct rows_reader *reader, struct wire_rule *ret)
+{
+	struct cursor in = cursor_of(reader->at, (size_t)(reader->end - reader->at));
+	const void *bytes = cursor_bytes(&in, sizeof(*ret));
+
+	if (!bytes)
+		return -EBADMSG;
+	memcpy(ret, bytes, sizeof(*ret));
+	reader->at = in.at;
+	return rule_is_sane(ret) ? 0 : -EBADMSG;
+}
+
+int rows_next_page(struct rows_reader *reader, struct rows_page *ret)
+{
+	struct cursor in = cursor_of(reader->at, (size_t)(reader->end - reader->at));
+
+	ret->number = cursor_u32(&in);
+	ret->count = cursor_u32(&in);
+	if (in.bad || !ret->count || ret->count > PAGE_BYTES || ret->number < reader->first_page ||
+	    ret->number > reader->last_page)
+		return -EBADMSG;
+	ret->offsets = cursor_bytes(&in, ret->count * sizeof(uint16_t));
+	ret->rules = ret->offsets ? cursor_bytes(&in, ret->count * sizeof(uint16_t)) : NULL;
+	reader->at = in.at;
+	return ret->rules ? 0 : -EBADMSG;
+}

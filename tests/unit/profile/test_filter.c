@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filters: which stacks stay, what of them, and that everything around them is still right. */
+#include "profile/filter.h"
+
+#include "base/fail.h" /* before cmocka, which has a macro of that name */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "out/out.h"
+#include "profile/profile.h"
+#include "unit/example.h"
+
+struct fixture {
+	struct profile *profile, *filtered;
+	struct buf out;
+};
+
+static struct fixture fixture;
+
+static filter_text *const texts[] = { out_frame_text, out_module_text, NULL };
+
+static int set_up(void **state)
+{
+	*state = &fixture;
+	return profile_new(&fixture.profile);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	buf_free(&f->out);
+	profile_free(f->profile);
+	profile_free(f->filtered);
+	f->filtered = NULL;
+	return 0;
+}
+
+static void apply(struct fixture *f, const char *focus, const char *ignore, const char *hide)
+{
+	const struct filter_options options = { focus, ignore, hide };
+	struct filter *filter;
+
+	profile_free(f->filtered);
+	f->filtered = NULL;
+	assert_int_equal(filter_new(&filter, &options), 0);
+	assert_int_equal(filter_apply(filter, f->profile, texts, &f->filtered), 0);
+	filter_free(filter);
+}
+
+/* The profile that is left, as folded stacks. */
+static void assert_left(struct fixture *f, const char *folded)
+{
+	buf_clear(&f->out);
+	assert_int_equal(out_folded(f->filtered, &f->out), 0);
+	assert_string_equal(f->out.data ? f->out.data : "", folded);
+}
+
+#define MAIN "sh;main;libc.so.6+0x2f00 600\n"
+#define KERNEL "sh;main;libc.so.6+0x2f00;[kernel]+0xffffffff81000123_[k] 200\n"
+#define ODD "a\\x3bb\\x0ac\\x1b\\xff;[jit]_[j];x\\x3b\\x0ay_[i];[vdso]+0x6f0 100\n"
+#define CUT "sh;[incomplete: no_mapping];[file]+0x42 100\n"
+
+static void test_focus(void **state)
+{
+	struct fixture *f = *state;
+
+	example_fill(f->profile);
+	apply(f, "^main$", NULL, NULL);
+	assert_left(f, MAIN KERNEL);
+	apply(f, "kernel", NULL, NULL);
+	assert_left(f, KERNEL);
+	apply(f, "incomplete", NULL, NULL);
+	assert_left(f, CUT);
+	apply(f, "nothing", NULL, NULL);
+	assert_left(f, "");
+}
+
+static void test_focus_by_module(void **state)
+{
+	struct fixture *f = *state;
+
+	example_fill(f->profile);
+	apply(f, "^libc", NULL, NULL); /* the inlined frame is in libc as well, though its name does not say so */
+	assert_left(f, MAIN KERNEL ODD);
+}
+
+static void test_ignore(void **state)
+{
+	struct fixture *f = *state;
+
+	example_fill(f->profile);
+	apply(f, NULL, "^main$|vdso", NULL);
+	assert_left(f, CUT);
+	apply(f, "^main$", "kernel", NULL);
+	assert_left(f, MAIN);
+}
+
+static void test_hide_merges_what_becomes_equal(void **state)
+{
+	struct fixture *f = *state;
+
+	example_fill(f->profile);
+	apply(f, NULL, "jit|incomplete", "^.kernel");
+	assert_left(f, "sh;main;libc.so.6+0x2f00 800\n");
+	apply(f, NULL, NULL, "^(main|.jit.)$");
+	assert_left(f, "sh;libc.so.6+0x2f00 600\n"
+		       "sh;libc.so.6+0x2f00;[kernel]+0xffffffff81000123_[k] 200\n"
+		       "a\\x3bb\\x0ac\\x1b\\xff;x\\x3b\\x0ay_[i];[vdso]+0x6f0 100\n" CUT);
+}
+
+static void test_hide_drops_what_becomes_empty(void **state)
+{
+	struct fixture *f = *state;
+
+	example_processes(f->profile);
+	example_sample(f->profile, 1, profile_add_node(f->profile, 0, example_frame(f->profile, 0, 0, 1, "a")), 0, 5);
+	example_sample(f->profile, 1, 0, 0, 7); /* had no frames to begin with */
+	apply(f, NULL, NULL, "a");
+	assert_left(f, "sh 7\n");
+}
+
+/* Nothing asked for: everything stays, to the byte. */
+static void test_all_of_it(void **state)
+{
+	struct fixture *f = *state;
+	autobuf struct buf before = { 0 }, after = { 0 };
+
+	example_fill(f->profile);
+	apply(f, NULL, NULL, NULL);
+	assert_int_equal(out_wick(f->profile, &before), 0);
+	assert_int_equal(out_wick(f->filtered, &after), 0);
+	assert_int_equal(before.len, after.len);
+	assert_memory_equal(before.data, after.data, before.len);
+}
+
+static void test_around_the_stacks(void **state)
+{
+	struct fixture *f = *state;
+	const struct profile_sample *sample;
+	uint32_t rest, key, value;
+
+	example_fill(f->profile);
+	apply(f, "jit", NULL, NULL);
+	assert_int_equal(profile_count(f->filtered, PROFILE_SAMPLES), 2);
+	assert_int_equal(profile_count(f->filtered, PROFILE_EVENTS), 2); /* those of the other samples went */
+	assert_int_equal(profile_event(f->filtered, 1)->sample, 1);
+	sample = profile_sample(f->filtered, 1);
+	profile_label(f->filtered, sample->labels, &rest, &key, &value);
+	assert_string_equal(profile_text(f->filtered, key, NULL), "span");
+	assert_string_equal(profile_text(f->filtered, value, NULL), "1");
+	assert_int_equal(profile_process(f->filtered, sample->process)->pid, 4242);
+	assert_int_equal(profile_process(f->filtered, profile_process(f->filtered, sample->process)->parent)->pid, 100);
+	assert_int_equal(profile_counter_value(f->filtered, "lost", "ring"), 10);
+	assert_int_equal(profile_meta(f->filtered)->hz, 99);
+	assert_string_equal(profile_text(f->filtered, profile_meta(f->filtered)->host, NULL), "host");
+}
+
+/* Two frames at one address, of which the second was given the first one's name later, are one frame to be. */
+static void test_names_filled_in_later(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *p = f->profile;
+	uint32_t named = example_frame(p, FRAME_USER, 0, 1, "a"), late = example_frame(p, FRAME_USER, 0, 1, "");
+
+	example_processes(p);
+	example_sample(p, 1, profile_add_node(p, 0, named), 0, 1);
+	example_sample(p, 1, profile_add_node(p, 0, late), 0, 2);
+	profile_frame(p, late)->name = profile_string(p, "a");
+	apply(f, "a", NULL, NULL);
+	assert_left(f, "sh;a 3\n");
+}
+
+static void test_bad_pattern(void **state)
+{
+	const struct filter_options options = { .ignore = "a(b" };
+	struct filter *filter = NULL;
+
+	(void)state;
+	assert_int_equal(filter_new(&filter, &options), -EINVAL);
+	assert_null(filter);
+	assert_non_null(strstr(fail_text(), "ignore 'a(b': "));
+	filter_free(NULL);
+}
+
+#define with_profile(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_profile(test_focus),
+		with_profile(test_focus_by_module),
+		with_profile(test_ignore),
+		with_profile(test_hide_merges_what_becomes_equal),
+		with_profile(test_hide_drops_what_becomes_empty),
+		with_profile(test_all_of_it),
+		with_profile(test_around_the_stacks),
+		with_profile(test_names_filled_in_later),
+		cmocka_unit_test(test_bad_pattern),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -41,7 +41,7 @@ BPF_SRCS := src/bpf/sampler.bpf.c
 # Everything but main(): what unit tests link with.
 LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c src/proc/maps.c $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c
 
 # ---- Tests, each by its name in the folder ----
 

@@ -11,7 +11,7 @@
 #include "bpf/wire.h"
 #include "bpf/read.h"
 
-#define ROW_CACHE 1024
+#define ROW_CACHE 512 /* a power of two */
 #define MAPPING_CACHE 4 /* mappings remembered within one stack; a power of two */
 
 /* Set before loading, so what is not asked for is dead code to the verifier. */
@@ -155,11 +155,13 @@ struct {
 } slabs SEC(".maps");
 
 /* The rules of the last addresses of a CPU: most stacks go through the same few. */
+struct cached_row {
+	__u64 key;
+	struct wire_rule rule;
+};
+
 struct row_cache {
-	struct {
-		__u64 key;
-		__u64 rule;
-	} rows[ROW_CACHE];
+	struct cached_row rows[ROW_CACHE];
 };
 
 struct {

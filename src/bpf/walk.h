@@ -89,23 +89,27 @@ static __always_inline __u32 walk_search(const struct wire_table *table, __u64 o
 	return slab->cells[(page->start + page->count + low) & (WIRE_SLAB_CELLS - 1)];
 }
 
-/* The same by way of the CPU's cache. */
+/* The same by way of the CPU's cache. What is found is copied: most frames are then one look-up. */
 static __always_inline struct wire_rule *walk_rule(const struct wire_table *table, __u64 offset)
 {
 	__u64 key = ((__u64)table->id << 40 ^ offset) + ((__u64)session.epoch << 60); /* an epoch marks its pages anew */
-	__u32 zero = 0, slot = (offset ^ offset >> 10 ^ table->id << 4) & (ROW_CACHE - 1), index;
+	__u32 zero = 0, index;
 	struct row_cache *cache = bpf_map_lookup_elem(&row_caches, &zero);
+	struct cached_row *row;
+	struct wire_rule *rule;
 
 	if (!cache)
 		return NULL;
-	if (cache->rows[slot].key == key) {
-		index = cache->rows[slot].rule;
-	} else {
-		index = walk_search(table, offset);
-		cache->rows[slot].key = key;
-		cache->rows[slot].rule = index;
-	}
-	return bpf_map_lookup_elem(&rules, &index);
+	row = &cache->rows[(offset ^ offset >> 9 ^ table->id << 4) & (ROW_CACHE - 1)];
+	if (row->key == key)
+		return &row->rule;
+	index = walk_search(table, offset);
+	rule = bpf_map_lookup_elem(&rules, &index);
+	if (!rule)
+		return NULL;
+	row->key = key;
+	row->rule = *rule;
+	return &row->rule;
 }
 
 /* Restores what few rules do: apart, so that it is verified once. */
@@ -138,6 +142,8 @@ static __always_inline int walk_caller(struct scratch *s, __u32 which, const str
 		}
 		return step_rule(&s->regs, rule);
 	}
+	if (settings.unwind == WIRE_UNWIND_TABLE)
+		return WIRE_cut_no_table;
 	result = step_fp(&s->regs);
 	return result == WIRE_cut_no_frame_pointer && s->no_table ? WIRE_cut_no_table : result;
 }
@@ -171,6 +177,10 @@ __attribute__((noinline)) int walk_step(__u32 which)
 	where = s->address + mapping->offset;
 	walk_add(s, mapping->owner, WIRE_WHERE(mapping->kind, where));
 	s->no_table = mapping->kind == WIRE_FRAME_FILE && !mapping->table.id;
+	if (settings.unwind == WIRE_UNWIND_OFF) {
+		s->cut = WIRE_cut_depth;
+		return 1;
+	}
 	if (mapping->table.id)
 		rule = walk_rule(&mapping->table, where);
 	result = walk_caller(s, which, rule);

@@ -211,6 +211,13 @@ struct wire_table {
 	__u32 pages;
 };
 
+enum wire_unwind {
+	WIRE_UNWIND_AUTO = 0, /* rows, and frame pointers where there are none */
+	WIRE_UNWIND_FP,
+	WIRE_UNWIND_TABLE,
+	WIRE_UNWIND_OFF, /* the leaf alone */
+};
+
 /* What to do, fixed when the program is loaded. */
 struct wire_settings {
 	__u64 seed;   /* of all hashes */
@@ -226,7 +233,8 @@ struct wire_settings {
 	__u8 children; /* follow the descendants of pids */
 	__u8 no_tree;  /* the tree of mappings cannot be read: frames are addresses, user space finds their mappings */
 	__u8 by_cgroup_map, by_mount_map; /* only what is in a map that someone else keeps */
-	__u8 reserved[7];
+	__u8 unwind; /* enum wire_unwind */
+	__u8 reserved[6];
 };
 
 /* What changes while it runs. Mapped. */

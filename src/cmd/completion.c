@@ -49,13 +49,13 @@ static const char head[] =
 	"}\n"
 	"\n"
 	"_wick() {\n"
-	"\tlocal current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} word options= value=\n"
-	"\tlocal operands=none\n"
+	"\tlocal current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} word\n"
+	"\tlocal options='' value='' operands=none\n"
 	"\tCOMPREPLY=()\n"
 	"\t# bash takes --option=value apart\n"
 	"\tif [[ $current == = ]]; then\n"
 	"\t\tcurrent=\n"
-	"\telif [[ $before == = && COMP_CWORD -gt 2 ]]; then\n"
+	"\telif [[ $before == = ]] && ((COMP_CWORD > 2)); then\n"
 	"\t\tbefore=${COMP_WORDS[COMP_CWORD - 2]}\n"
 	"\tfi\n";
 
@@ -118,7 +118,7 @@ static void add_command(const struct command *command, struct buf *out)
 	}
 	buf_adds(out, "-h --help'\n");
 	if (strstr(command->usage, "FILE"))
-		buf_adds(out, "\t\toperands=file\n");
+		buf_adds(out, "\t\toperands='file'\n");
 	add_values(command->options, out);
 	buf_adds(out, "\t\t;;\n");
 }

@@ -17,6 +17,8 @@ struct record_options {
 	const char *max_stacks, *ring_bytes, *drain_ms;
 	struct opt_list outputs;
 	bool user, kernel, idle, self, children, threads, events;
+	const char *unwind, *unwind_memory, *demangle;
+	bool inlines, lines;
 	bool fixed_phase, no_tree, debug;
 	uint64_t seconds_ns; /* 0: until stopped */
 	char **command;      /* NULL: none */

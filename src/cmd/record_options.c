@@ -44,6 +44,10 @@ const struct opt record_option_table[] = {
 	{ 0, "drain-ms", "MS", opt_text, AT(drain_ms), "how often counts are fetched, at least (5000)", NULL },
 	{ 0, "debug", NULL, opt_flag, AT(debug), "show what the kernel says while loading", NULL },
 	{ 0, "no-jitter", NULL, opt_flag, AT(fixed_phase), NULL, NULL },
+	{ 0, "unwind", "HOW", opt_text, AT(unwind), "auto: unwind tables, frame pointers where there are none; or fp, table, off",
+	  "auto fp table off" },
+	{ 0, "unwind-memory", "BYTES", opt_text, AT(unwind_memory), "room for unwind tables (64M)", NULL },
+	{ 0, "demangle", "HOW", opt_text, AT(demangle), "names of C++, Rust and D: short, full or no", "short full no" },
 	{ 0, "no-tree", NULL, opt_flag, AT(no_tree), NULL, NULL },
 	{ 0 },
 };
@@ -92,6 +96,32 @@ int record_parse(struct record_options *ret, int argc, char **argv)
 	else if (!err && argc > 1 && !strcmp(argv[argc - 1], "--"))
 		err = fail_plain(-EINVAL, "--: there is no command behind it");
 	opt_list_free(&operands);
+	return err;
+}
+
+/* The number of a word in a list that ends with NULL. */
+static int parse_word(const char *text, const char *option, const char *const *words, unsigned int *ret)
+{
+	if (!text)
+		return 0;
+	for (unsigned int i = 0; words[i]; i++) {
+		if (!strcmp(text, words[i])) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return fail_plain(-EINVAL, "--%s: '%s' is not one of the words for it", option, text);
+}
+
+static int parse_words(const struct record_options *options, struct collect_options *ret)
+{
+	static const char *const unwind[] = { "auto", "fp", "table", "off", NULL };
+	static const char *const demangle[] = { "short", "full", "no", NULL };
+	unsigned int how = DEMANGLE_SHORT;
+	int err = parse_word(options->unwind, "unwind", unwind, &ret->unwind);
+
+	err = err ? err : parse_word(options->demangle, "demangle", demangle, &how);
+	ret->demangle = (enum symbols_demangle)how;
 	return err;
 }
 
@@ -153,9 +183,11 @@ int record_to_collect(const struct record_options *options, struct collect_optio
 	};
 	err = parse_lists(options, ret, lists);
 	err = err ? err : parse_rate(options, ret);
+	err = err ? err : parse_words(options, ret);
 	err = err ? err : value_limit(options->max_stacks, "max-stacks", 1, 1 << 24, &ret->max_stacks);
 	err = err ? err : value_limit(options->ring_bytes, "ring-bytes", 4096, 1 << 30, &ret->ring_bytes);
 	err = err ? err : value_limit(options->drain_ms, "drain-ms", 1, 3600000, &ret->drain_ms);
+	err = err ? err : value_limit(options->unwind_memory, "unwind-memory", 1 << 18, 1 << 26, &ret->unwind_bytes);
 	if (!err && options->user && options->kernel)
 		err = fail_plain(-EINVAL, "-U and -K: user stacks only or kernel stacks only, not both");
 	if (!err && options->children && !options->pids.len)

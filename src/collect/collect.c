@@ -229,7 +229,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .find_mapping = collect->addresses ? find_mapping : NULL,
 						   .arg = collect,
 					   });
-	if (!err && !collect->addresses)
+	if (!err && !collect->addresses && (options->unwind == WIRE_UNWIND_AUTO || options->unwind == WIRE_UNWIND_TABLE))
 		err = tables_new(&collect->tables, &(struct tables_options){
 							   .sampler = collect->sampler,
 							   .worker = collect->worker,
@@ -378,13 +378,16 @@ static void look_after_targets(struct collect *collect)
 
 int collect_poll(struct collect *collect, int timeout_ms)
 {
-	struct pollfd ring = { .fd = sampler_poll_fd(collect->sampler), .events = POLLIN };
-	int ready = poll(&ring, 1, timeout_ms), err = 0;
+	struct pollfd ready[] = {
+		{ .fd = sampler_poll_fd(collect->sampler), .events = POLLIN },
+		{ .fd = worker_poll_fd(collect->worker), .events = POLLIN },
+	};
+	int err = 0;
 	uint64_t now;
 
-	if (ready < 0)
+	if (poll(ready, 2, timeout_ms) < 0)
 		return -errno;
-	if (ready > 0 || collect->addresses) /* processes must be asked while they live */
+	if (ready[0].revents || collect->addresses) /* processes must be asked while they live */
 		err = sampler_consume(collect->sampler, &collect->sinks);
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (!err && (now >= collect->drain_at || sampler_is_filling(collect->sampler))) {
@@ -431,6 +434,15 @@ static uint64_t first_tick(const struct collect *collect)
 	return first;
 }
 
+static uint64_t slab_bytes(const struct collect *collect)
+{
+	struct tables_stats stats = { 0 };
+
+	if (collect->tables)
+		tables_stats(collect->tables, &stats);
+	return stats.bytes;
+}
+
 static void count_self(struct collect *collect)
 {
 	struct profile *profile = collect->profile;
@@ -444,7 +456,7 @@ static void count_self(struct collect *collect)
 				    (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec));
 	profile_add_counter(profile, "self", "max_rss_bytes", (uint64_t)usage.ru_maxrss * 1024 + worker_max_rss(collect->worker));
 	profile_add_counter(profile, "note", "worker_deaths", worker_deaths(collect->worker));
-	profile_add_counter(profile, "self", "bpf_map_bytes", sampler_map_bytes(collect->sampler));
+	profile_add_counter(profile, "self", "bpf_map_bytes", sampler_map_bytes(collect->sampler) + slab_bytes(collect));
 	if (first > collect->options.begun_ns)
 		profile_add_counter(profile, "self", "first_sample_us",
 				    (first - collect->options.begun_ns) / NS_PER_US);

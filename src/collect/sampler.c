@@ -116,6 +116,7 @@ static int set_settings(struct sampler *sampler, const struct collect_options *o
 		.want_events = options->events,
 		.children = options->children || options->command,
 		.no_tree = !sampler->has_tree,
+		.unwind = (uint8_t)options->unwind,
 		.by_cgroup_map = options->cgroup_map != NULL,
 		.by_mount_map = options->mount_map != NULL,
 		.cgroup_subsys = -1,

@@ -110,7 +110,7 @@ static void test_other_files(void **state)
 	REFUSED("\x7f"
 		"ELF\x02",
 		"a program");
-	REFUSED("\x8dWICK\n\x1a", "damaged");
+	REFUSED("\x8dWICK\n\x1a", "not a wick file");
 }
 
 static void test_depth_is_bounded(void **state)

@@ -58,12 +58,12 @@ at_least() {
 	[ "${value:-0}" -ge "$1" ]
 }
 
-# names PROGRAM [MODULE]: frames of MODULE (PROGRAM itself, unless given) in /tmp/folded get the names of PROGRAM's functions.
+# names PROGRAM [MODULE]: frames of MODULE (PROGRAM, unless given) in /tmp/folded get the names of PROGRAM's functions.
 names() {
 	awk -v module="${2:-$1}" -f /tests/names.awk "/symbols/$1" /tmp/folded >/tmp/named && mv /tmp/named /tmp/folded
 }
 
-# samples PATTERN: how many samples of the last record are in lines that match; such a line ends in a blank and its count.
+# samples PATTERN: how many samples of the last record are in lines that match. A line ends in a blank and its count.
 samples() {
 	grep -E "$1" /tmp/folded | awk '{ sum += $NF } END { printf "%d\n", sum }'
 }
@@ -96,7 +96,7 @@ share() {
 	}'
 }
 
-# mostly PATTERN OF: nearly all samples of OF are of PATTERN too. One in thousands meets a function before its frame is made.
+# mostly PATTERN OF: nearly all samples of OF are of PATTERN too. A few meet a function before its frame is made.
 mostly() {
 	echo "$(samples "$1") of $(samples "$2")"
 	[ "$(samples "$2")" -ge 50 ] && [ $((100 * $(samples "$1"))) -ge $((98 * $(samples "$2"))) ]
@@ -122,7 +122,8 @@ exact() {
 
 # pids: the processes of the last record, in order.
 pids() {
-	sed 's/.*"processes"://' /tmp/stats.json | grep -o '"pid":[0-9]*' | cut -d : -f 2 | sort -n | tr '\n' ' ' | sed 's/ $//'
+	sed 's/.*"processes"://' /tmp/stats.json | grep -o '"pid":[0-9]*' | cut -d : -f 2 | sort -n |
+		tr '\n' ' ' | sed 's/ $//'
 }
 
 # begin COMMAND...: in the background, its pid in $begun, to be ended by end.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# names.awk -v module=NAME SYMBOLS FOLDED: frames NAME+0xOFFSET become the function that lies there, as run wrote it down.
+# names.awk -v module=NAME SYMBOLS FOLDED: frames NAME+0xOFFSET become the function that lies there. SYMBOLS was written
+# by run.
 
 BEGIN { functions = 0 }
 

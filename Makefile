@@ -46,16 +46,16 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf fail file intern json map opt text) elf/buildid elf/gopclntab proc/maps proc/place sym/jitmap sym/kernel unwind/step \
-	profile/profile collect/addresses collect/ingest collect/ingest_damaged in/wick out/out out/bcc cmd/profile_options cmd/record_options
+UNIT_TESTS := $(addprefix base/,buf columns fail file intern json map opt text) elf/buildid elf/gopclntab proc/maps proc/place sym/jitmap sym/kernel sym/vdso unwind/step \
+	profile/filter profile/profile collect/addresses collect/ingest collect/ingest_damaged in/folded in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
 TEST_TOOLS := goname mkprofile symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
-FUZZERS := buildid gopclntab ingest jitmap kallsyms maps place text wick
+FUZZERS := buildid folded gopclntab ingest jitmap kallsyms maps place text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/go-names.t tests/golden/usage.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
-KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t crowds.t ends.t filters.t frames.t hotplug.t idle.t jitter.t places.t \
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t crowds.t ends.t filters.t frames.t hotplug.t idle.t jitter.t man.t places.t profile.t \
 	refusals.t short.t stacks.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long

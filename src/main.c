@@ -8,7 +8,12 @@
 #include "cmd/cmd.h"
 #include "cmd/completion.h"
 
-static const struct command *const commands[] = { &command_record, &command_profile, &command_report, &command_convert };
+static const struct command *const commands[] = {
+	&command_record,
+	&command_profile,
+	&command_report,
+	&command_convert,
+};
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The smallest ELF file with Go's table of functions, in each of its layouts. Two functions: main.outer from 0x401000 to
- * 0x401040, with main.inner inlined from 0x10 to 0x20 into it, and main.next from 0x401050 to 0x401080.
+ * The smallest ELF file with Go's table of functions, in each of its layouts. Two functions: main.outer from 0x401000
+ * to 0x401040, with main.inner inlined from 0x10 to 0x20 into it, and main.next from 0x401050 to 0x401080.
  */
 #ifndef WICK_TESTS_GOIMAGE_H
 #define WICK_TESTS_GOIMAGE_H

@@ -59,25 +59,24 @@ static const char head[] =
 	"\t\tbefore=${COMP_WORDS[COMP_CWORD - 2]}\n"
 	"\tfi\n";
 
-static const char tail[] =
-	"\t*) return ;;\n"
-	"\tesac\n"
-	"\tfor word in \"${COMP_WORDS[@]:2:COMP_CWORD-2}\"; do\n"
-	"\t\tif [[ $word == -- ]]; then # behind it is the command to run, and its words\n"
-	"\t\t\tcompopt -o default 2>/dev/null\n"
-	"\t\t\treturn\n"
-	"\t\tfi\n"
-	"\tdone\n"
-	"\tif [[ -n $value ]]; then\n"
-	"\t\t_wick_value \"$value\" \"$current\"\n"
-	"\telif [[ $current == -* ]]; then\n"
-	"\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
-	"\telse\n"
-	"\t\t_wick_value \"$operands\" \"$current\"\n"
-	"\tfi\n"
-	"}\n"
-	"\n"
-	"complete -F _wick wick\n";
+static const char tail[] = "\t*) return ;;\n"
+			   "\tesac\n"
+			   "\tfor word in \"${COMP_WORDS[@]:2:COMP_CWORD-2}\"; do\n"
+			   "\t\tif [[ $word == -- ]]; then # behind it is the command to run, and its words\n"
+			   "\t\t\tcompopt -o default 2>/dev/null\n"
+			   "\t\t\treturn\n"
+			   "\t\tfi\n"
+			   "\tdone\n"
+			   "\tif [[ -n $value ]]; then\n"
+			   "\t\t_wick_value \"$value\" \"$current\"\n"
+			   "\telif [[ $current == -* ]]; then\n"
+			   "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
+			   "\telse\n"
+			   "\t\t_wick_value \"$operands\" \"$current\"\n"
+			   "\tfi\n"
+			   "}\n"
+			   "\n"
+			   "complete -F _wick wick\n";
 
 static void add_names(const struct command *const *commands, size_t len, struct buf *out)
 {

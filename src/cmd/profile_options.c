@@ -163,7 +163,8 @@ int profiling_plan(const struct profiling_options *options, struct profiling_pla
 	err = err ? err : plan_who(options, ret);
 	err = err ? err : plan_cpu(options, ret);
 	err = err ? err : plan_duration(options, ret);
-	err = err ? err : value_limit(options->max_stacks, "stack-storage-size", 1, LIMIT_MAX, &ret->collect.max_stacks);
+	err = err ? err
+		  : value_limit(options->max_stacks, "stack-storage-size", 1, LIMIT_MAX, &ret->collect.max_stacks);
 	err = err ? err : value_limit(options->max_counts, "hash-storage-size", 1, LIMIT_MAX, &ret->collect.max_counts);
 	return err ? err : value_limit(options->depth, "perf-max-stack-depth", 1, UINT32_MAX, &ret->shown.depth);
 }

@@ -18,7 +18,7 @@ struct record_options {
 	struct opt_list outputs;
 	bool user, kernel, idle, self, children, threads, events;
 	const char *unwind, *unwind_memory, *demangle;
-	bool inlines, lines;
+	bool inlines, lines, raw;
 	bool fixed_phase, no_tree, debug;
 	uint64_t seconds_ns; /* 0: until stopped */
 	char **command;      /* NULL: none */

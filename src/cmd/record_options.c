@@ -48,6 +48,7 @@ const struct opt record_option_table[] = {
 	  "auto fp table off" },
 	{ 0, "unwind-memory", "BYTES", opt_text, AT(unwind_memory), "room for unwind tables (64M)", NULL },
 	{ 0, "demangle", "HOW", opt_text, AT(demangle), "names of C++, Rust and D: short, full or no", "short full no" },
+	{ 0, "raw", NULL, opt_flag, AT(raw), "no names: frames stay file+0xoffset", NULL },
 	{ 0, "no-tree", NULL, opt_flag, AT(no_tree), NULL, NULL },
 	{ 0 },
 };
@@ -174,6 +175,7 @@ int record_to_collect(const struct record_options *options, struct collect_optio
 		.events = options->events,
 		.fixed_phase = options->fixed_phase,
 		.no_tree = options->no_tree,
+		.raw = options->raw,
 		.measure = options->stats,
 		.debug = options->debug,
 		.max_stacks = COLLECT_MAX_STACKS,

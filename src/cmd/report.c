@@ -19,11 +19,13 @@ struct asked {
 	const char *output;
 };
 
+#define ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct asked, report.field), help, hint },
+
 static const struct opt options[] = {
-	REPORT_OPTION_ROWS(struct asked, report),
 	{ 'o', "output", "FILE", opt_text, offsetof(struct asked, output), "where to write; - is standard output",
 	  "file" },
-	{ 0 },
+	REPORT_OPTIONS(ROW){ 0 },
 };
 
 static int report(const char *path, const char *to, struct report_options *shape)
@@ -77,7 +79,7 @@ const struct command command_report = {
 		    "  wick report --tree cpu.wick                every path from 1 % on\n"
 		    "  wick report --callers malloc cpu.wick      who calls malloc\n"
 		    "  wick report --by container cpu.wick        shares of containers\n"
-		    "  wick report --ignore '^swapper' x.folded   folded stacks of any tool\n",
+		    "  wick report --focus json x.folded          folded stacks, of any tool\n",
 	.options = options,
 	.run = run,
 };

@@ -498,7 +498,7 @@ int collect_stop(struct collect *collect)
 
 int collect_name(struct collect *collect)
 {
-	int err = namer_run(collect->namer);
+	int err = collect->options.raw ? 0 : namer_run(collect->namer);
 
 	if (!err)
 		count_self(collect);

@@ -36,7 +36,7 @@ struct collect_options {
 	bool command;    /* a command will be started: collect_command */
 	bool children, idle, self, user, kernel, threads, events;
 	enum symbols_demangle demangle;
-	bool inlines, lines;
+	bool inlines, lines, raw; /* raw: no names */
 	unsigned int unwind; /* enum wire_unwind */
 	bool fixed_phase; /* for comparison: let the ticks march in step */
 	bool no_tree;     /* for tests: as if the tree of mappings could not be read */

@@ -106,7 +106,7 @@ static int check_sections(const struct image *image)
 	return found ? 0 : -ENODATA;
 }
 
-/* libelf does not write into memory that it was given for reading, though its types cannot say so. */
+/* libelf writes into section headers when it unpacks what is compressed, and into nothing else of the file. */
 static int open_dwarf(const struct image *image, Elf **ret_elf, Dwarf **ret)
 {
 	void *bytes = (void *)image_bytes(image, 0, image_size(image));
@@ -116,6 +116,9 @@ static int open_dwarf(const struct image *image, Elf **ret_elf, Dwarf **ret)
 		return err;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOTSUP;
+	err = image_unlock_sections(image);
+	if (err)
+		return err;
 	*ret_elf = elf_memory(bytes, image_size(image));
 	*ret = *ret_elf ? dwarf_begin_elf(*ret_elf, DWARF_C_READ, NULL) : NULL;
 	return *ret ? 0 : -ENODATA;
@@ -337,26 +340,31 @@ static const char *name_of(Dwarf_Die *die)
 	return dwarf_formstring(&attribute);
 }
 
-static uint32_t number_of(Dwarf_Die *die, unsigned int name)
+static bool number_of(Dwarf_Die *die, unsigned int name, uint32_t *ret)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
 
-	return dwarf_attr(die, name, &attribute) && !dwarf_formudata(&attribute, &value) && value <= UINT32_MAX
-		       ? (uint32_t)value
-		       : 0;
+	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value) || value > UINT32_MAX)
+		return false;
+	*ret = (uint32_t)value;
+	return true;
 }
 
 /* Where the inlined function was called: the line in the one around it. */
 static void place_of_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct debuginfo_frame *frame)
 {
-	uint32_t number = number_of(inlined, DW_AT_call_file);
 	Dwarf_Files *files;
+	uint32_t number;
 	size_t len;
 
-	if (!dwarf_getsrcfiles(unit, &files, &len) && number && number < len)
-		frame->source = dwarf_filesrc(files, number, NULL, NULL);
-	frame->line = number_of(inlined, DW_AT_call_line);
+	number_of(inlined, DW_AT_call_line, &frame->line);
+	if (!number_of(inlined, DW_AT_call_file, &number) || dwarf_getsrcfiles(unit, &files, &len) || number >= len)
+		return;
+	frame->source = dwarf_filesrc(files, number, NULL, NULL);
+	/* So libdw calls the file of number 0, which only DWARF 5 has. */
+	if (frame->source && !strcmp(frame->source, "???"))
+		frame->source = NULL;
 }
 
 static void place_of_address(Dwarf_Die *unit, uint64_t address, struct debuginfo_frame *frame)

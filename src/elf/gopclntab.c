@@ -3,9 +3,9 @@
  * Go's table of functions (.gopclntab), which the Go runtime itself needs and which stripping therefore leaves in: from
  * an address to the function, what was inlined there, file and line. Four layouts: 1.2, 1.16, 1.18 and 1.20.
  *
- * From 1.18 on the table holds offsets from the start of the Go code, and inlining trees are offsets from `gofunc`; both
- * are in the runtime's module record, which is found by its pointer to this table and believed only if everything else
- * in it agrees. Nothing in the file is trusted: every read goes through a span that knows its end.
+ * From 1.18 on the table holds offsets from the start of the Go code, and inlining trees are offsets from `gofunc`:
+ * both are in the runtime's module record, which is found by its pointer to this table and believed only if all else in
+ * it agrees. Nothing in the file is trusted: every read goes through a span that knows its end.
  */
 #include "elf/gopclntab.h"
 

@@ -191,6 +191,16 @@ void image_release(const struct image *image, uint64_t offset, uint64_t len)
 		madvise((void *)(image->data + start), end - start, MADV_DONTNEED);
 }
 
+int image_unlock_sections(const struct image *image)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = image->header.e_shoff / page * page;
+	uint64_t end = image->header.e_shoff + (uint64_t)image->sections * sizeof(Elf64_Shdr);
+
+	if (!image->mapped || !image->sections)
+		return -EINVAL;
+	return mprotect((void *)(image->data + start), end - start, PROT_READ | PROT_WRITE) ? -errno : 0;
+}
+
 /* A section's name, if it ends within the table of names. */
 static const char *name_of(const struct image *image, uint32_t offset)
 {

@@ -24,6 +24,9 @@ size_t image_size(const struct image *image);
 /* Gives back the memory of a part of the file that was read once; it is still there to be read again. */
 void image_release(const struct image *image, uint64_t offset, uint64_t len);
 
+/* Makes the section headers of a mapped file writable, in memory only: libelf writes into those that it is given. */
+int image_unlock_sections(const struct image *image);
+
 /* Bytes of the file; NULL if the range is not in it. */
 const void *image_bytes(const struct image *image, uint64_t offset, uint64_t len);
 

@@ -12,7 +12,8 @@
 
 static const struct advice advices[] = {
 	{ "cut", "depth", "cut: ", "very deep recursion: the leaf is right, the frames next to the root are missing" },
-	{ "cut", "no_frame_pointer", "cut: ", "code without frame pointers: build it with -fno-omit-frame-pointer" },
+	{ "cut", "no_frame_pointer",
+	  "cut: ", "code with neither unwind tables nor frame pointers: build it with -fno-omit-frame-pointer" },
 	{ "cut", "no_memory", "cut: ", "stack memory was not there to read: swapped out, or not a stack" },
 	{ "cut", "no_mapping",
 	  "cut: ", "a return address in no mapping: the code does not follow the frame pointer rules" },

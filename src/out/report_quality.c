@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +37,9 @@ static uint64_t counter(const struct report *report, const char *group, const ch
 /* Rounded down, so that 100.0 means all. */
 static double floor_percent(uint64_t part, uint64_t whole)
 {
-	return floor(report_percent(part, whole) * 10) / 10;
+	double percent = report_percent(part, whole);
+
+	return part >= whole ? percent : percent > 0.05 ? percent - 0.05 : 0;
 }
 
 /* Counters of a group that stand in a place of their own. */

@@ -19,6 +19,7 @@
 #define GROUPS_SHOWN 10
 #define GAP "  "
 #define PID_WIDTH 8
+#define FUNCTION_WIDTH 80 /* at most: one long name must not move the other columns out of sight */
 
 static int compare_functions(const void *a, const void *b, void *context)
 {
@@ -53,6 +54,11 @@ static size_t wider(size_t width, const char *text)
 	size_t columns = columns_of(text, strlen(text));
 
 	return columns > width ? columns : width;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
 }
 
 struct widths {
@@ -165,7 +171,7 @@ int report_functions(struct report *report)
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct tally_function *function = &tally->functions[order[i]];
 
-		widths.function = wider(widths.function, function->name);
+		widths.function = least(wider(widths.function, function->name), FUNCTION_WIDTH);
 		widths.module = wider(widths.module, function->module);
 		if (widths.group)
 			widths.group = wider(widths.group, tally->groups[function->group].name);

@@ -4,9 +4,9 @@
  * functions of which each has but one successor worth showing; it holds the share of its first one, and what was spent
  * in its functions themselves.
  *
- * Nothing that weighs the limit or more is left out: neither a branch, nor a difference between a function and its
- * successor on the same line. The exception is said nowhere else: where the tree is too deep for the width, only the
- * heaviest branch goes on. So the recursion is as deep as the page is wide, whatever the file holds.
+ * Nothing that weighs the limit or more is left out: neither a branch, nor a difference between the first function of a
+ * line and a later one. There is one exception: where the tree is too deep for the width, only the heaviest branch goes
+ * on. So the recursion is as deep as the page is wide, whatever the file holds.
  */
 #include "out/report_parts.h"
 
@@ -21,6 +21,7 @@
 #define LINES_MAX 40 /* of a tree that is one section among others */
 #define CAP_MIN 24   /* a name in a chain is not cut below this */
 #define KERNEL_MARK "[kernel] "
+#define AROUND_WIDTH 6 /* of a name: indent, brackets, arrow */
 
 /* A function of a chain, and how often it stands there in a row. */
 struct link {
@@ -106,7 +107,7 @@ static void chain_add(struct paths *paths, uint32_t node)
 /* From the node on, as long as there is one way to go and nothing is lost by not saying so. Returns the self time. */
 static uint64_t find_chain(struct paths *paths, uint32_t node, size_t level)
 {
-	uint64_t self = 0;
+	uint64_t whole = paths->tree->nodes[node].total, self = 0;
 
 	paths->chain.len = 0;
 	while (!paths->err) {
@@ -119,11 +120,18 @@ static uint64_t find_chain(struct paths *paths, uint32_t node, size_t level)
 		if (!shown)
 			break;
 		next = paths->tree->nodes[heaviest(paths, node)].total;
-		if (level < paths->levels && (shown > 1 || (at->total - next && at->total - next >= paths->limit)))
+		if (level < paths->levels && (shown > 1 || (whole - next && whole - next >= paths->limit)))
 			break;
 		node = heaviest(paths, node);
 	}
 	return self;
+}
+
+/* Where the kernel begins, a name is marked; one that is an address says so itself. */
+static bool has_mark(const struct paths *paths, uint32_t node, uint32_t before)
+{
+	return is_kernel(paths, node) && !is_kernel(paths, before) &&
+	       paths->report->tally.functions[label_of(paths, node)].named;
 }
 
 /* One element of a chain; `before` is the node shown before it. */
@@ -135,7 +143,7 @@ static void add_element(struct paths *paths, struct link link, uint32_t before, 
 
 	if (tally_is_group(label) && paths->callers)
 		buf_addc(&paths->text, '(');
-	if (is_kernel(paths, node) && !is_kernel(paths, before) && tally->functions[label].named)
+	if (has_mark(paths, node, before))
 		buf_adds(&paths->text, KERNEL_MARK);
 	columns_add(&paths->text, name, strlen(name), cap);
 	if (tally_is_group(label) && paths->callers)
@@ -221,15 +229,17 @@ static void render_whole(struct paths *paths, size_t width)
 	buf_clear(&paths->text);
 	for (size_t i = 0; i < chain->len; i++) {
 		size_t start = paths->text.len, columns;
+		size_t extra = AROUND_WIDTH + (has_mark(paths, chain->links[i].node, before) ? strlen(KERNEL_MARK) : 0);
 
-		add_element(paths, chain->links[i], before, width > 12 ? width - 12 : width);
+		add_element(paths, chain->links[i], before, width > extra + 1 ? width - extra : 1);
 		if (i + 1 < chain->len)
 			buf_adds(&paths->text, arrow_after(paths, chain->links[i].node));
 		before = chain->links[i].node;
 		if (buf_error(&paths->text))
 			return;
 		columns = columns_of(paths->text.data + start, paths->text.len - start);
-		if (used && used + columns > width + 1) { /* the last space may hang over */
+		if (used &&
+		    used + columns > width + (i + 1 < chain->len)) { /* the blank after an arrow may hang over */
 			end_line(&paths->out);
 			buf_addf(&paths->out, "%*s", NUMBERS_WIDTH, "");
 			buf_add(&paths->out, paths->prefix.data, paths->prefix.len);

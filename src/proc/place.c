@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a cgroup path as systemd, the container runtimes and Kubernetes write them. Each component is looked at by
- * itself, from the root down, with the one above it; the innermost container and the innermost unit win. Anyone may make
- * a cgroup with any name: what fits no known form gives nothing, and what does not fit its field is not cut but left out.
+ * itself, from the root down, with the one above it; the innermost container and the innermost unit win. Anyone may
+ * make a cgroup with any name: what has no known form gives nothing, and what does not fit its field is not cut but
+ * left out.
  */
 #include "proc/place.h"
 
@@ -248,7 +249,8 @@ static bool take_machine(struct place *place, struct word word)
 	return false; /* the service is the unit as well */
 }
 
-static bool take_container(struct place *place, struct word word, struct word parent)
+/* `otherwise`: the runtime, where only the folders above tell. */
+static bool take_container(struct place *place, struct word word, struct word parent, const char *otherwise)
 {
 	struct word name = word;
 
@@ -266,7 +268,7 @@ static bool take_container(struct place *place, struct word word, struct word pa
 	}
 	if (!is_id(word))
 		return false;
-	set_container(place, "", word);
+	set_container(place, otherwise, word);
 	return true;
 }
 
@@ -313,12 +315,8 @@ void place_of(const char *cgroup_path, size_t len, struct place *ret)
 		pods = pods || equals(word, "kubepods") || equals(word, "kubepods.slice");
 		if (take_pod(ret, word))
 			continue;
-		if (take_container(ret, word, parent)) {
-			if (!ret->runtime[0] && (ecs || pods))
-				memcpy(ret->runtime, ecs ? "ecs" : "kubernetes",
-				       ecs ? sizeof("ecs") : sizeof("kubernetes"));
+		if (take_container(ret, word, parent, ecs ? "ecs" : pods ? "kubernetes" : ""))
 			continue;
-		}
 		if (is_unit(word))
 			copy(word, ret->unit, sizeof(ret->unit));
 	}

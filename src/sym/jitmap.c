@@ -428,10 +428,23 @@ static void sweep(struct jitmap *map, struct heap *heap)
 	}
 }
 
+/* Gives back what growing has left over. */
+static void trim(struct jitmap *map)
+{
+	struct range *ranges = realloc(map->ranges, map->range_count * sizeof(*ranges));
+	struct entry *entries = realloc(map->entries, map->count * sizeof(*entries));
+	char *names = realloc(map->names.data, map->names.len + 1);
+
+	map->ranges = ranges ? ranges : map->ranges;
+	map->entries = entries ? entries : map->entries;
+	map->names.data = names ? names : map->names.data;
+	map->cap = entries ? map->count : map->cap;
+	map->names.cap = names ? map->names.len + 1 : map->names.cap;
+}
+
 static int make_ranges(struct jitmap *map)
 {
 	struct heap heap = { 0 };
-	struct range *ranges;
 
 	if (!map->count)
 		return 0;
@@ -445,9 +458,7 @@ static int make_ranges(struct jitmap *map)
 	}
 	sweep(map, &heap);
 	free(heap.items);
-	ranges = realloc(map->ranges, map->range_count * sizeof(*ranges));
-	if (ranges)
-		map->ranges = ranges;
+	trim(map);
 	return 0;
 }
 

@@ -18,7 +18,8 @@ int jitmap_from_memory(struct jitmap **ret, const void *data, size_t len);
 void jitmap_free(struct jitmap *map);
 
 /* The name at an address; false if there is none. */
-bool jitmap_find(const struct jitmap *map, uint64_t address, const char **ret_name, size_t *ret_len, uint64_t *ret_start);
+bool jitmap_find(const struct jitmap *map, uint64_t address, const char **ret_name, size_t *ret_len,
+		 uint64_t *ret_start);
 size_t jitmap_memory(const struct jitmap *map);
 
 #endif

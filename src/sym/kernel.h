@@ -18,11 +18,12 @@ typedef void kernel_found(void *arg, size_t index, const struct kernel_name *nam
 
 /*
  * Looks up `count` addresses, sorted ascending, in one pass over the text, keeping no table of it; `found` is called
- * once for each index. -EACCES with the reason in fail_text() where addresses are hidden (kptr_restrict, no CAP_SYSLOG).
+ * once for each index. -EACCES with the reason in fail_text() where addresses are hidden (kptr_restrict).
  */
 int kernel_names(const uint64_t *addresses, size_t count, kernel_found *found, void *arg);
 
 /* The same on a text in memory, for tests. */
-int kernel_names_in(const char *text, size_t len, const uint64_t *addresses, size_t count, kernel_found *found, void *arg);
+int kernel_names_in(const char *text, size_t len, const uint64_t *addresses, size_t count, kernel_found *found,
+		    void *arg);
 
 #endif

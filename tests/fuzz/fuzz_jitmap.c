@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a perf map or a jitdump: a name stands in the bytes, and a name is for an address at or after its start. */
+/* Any bytes as a perf map or a jitdump: a name stands in the bytes, and starts at or below the address. */
 #include "sym/jitmap.h"
 
 #include <stdlib.h>

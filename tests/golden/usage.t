@@ -92,8 +92,8 @@ printf 'not a profile' >"$T/bad"
 : >"$T/empty"
 says "file that is not there" 1 "reading '$T/none'" convert "$T/none"
 says "a folder" 1 "reading '$T'" convert "$T"
-says "not a profile" 1 "reading '$T/bad': not a wick file" convert "$T/bad"
-says "empty file" 1 "reading '$T/empty': not a wick file" convert "$T/empty"
+says "not a profile" 1 "reading '$T/bad': line 1: no count at its end" convert "$T/bad"
+says "empty file" 1 "reading '$T/empty': the profile is empty" convert "$T/empty"
 says "cut short" 1 "cut short" convert "$corpus/cut"
 says "from the future" 1 "made by a newer wick" convert "$corpus/newer"
 says "damaged" 1 "a process is its own ancestor" convert "$corpus/ancestry"
@@ -101,7 +101,7 @@ says "place that cannot be written" 1 "writing '$T/none/x.folded'" convert "$exa
 says "full device" 1 "No space left on device" convert "$example" -f folded -o /dev/full
 
 echo precious >"$T/kept.folded"
-says "bad file, good output" 1 "not a wick file" convert "$T/bad" -o "$T/kept.folded"
+says "bad file, good output" 1 "no count at its end" convert "$T/bad" -o "$T/kept.folded"
 is "what was there stays" "$(cat "$T/kept.folded")" precious
 is "and nothing half-written lies beside it" "$(find "$T" -name '*kept*' | wc -l)" 1
 

@@ -103,7 +103,7 @@ is 'pid reuse: each with its own program' "$(stat_of "$T/x.json" "
 
 # ---- positions against the process's own mappings ----
 start /dev/null "$PROGS/shares" -n position
-ok 'position: runs' record -F "$hz" -p "$started" 0.5
+ok 'position: runs' record --raw -F "$hz" -p "$started" 0.5
 leaf=$(grep -oE ';shares\+0x[0-9a-f]+ [0-9]+$' "$T/x.folded" | head -1 | sed 's/.*0x//; s/ .*//')
 is 'position: the offset lies in an executable mapping of the file' "$(perl -ne '
 	my ($start, $end, $perms, $offset) = /^(\w+)-(\w+) (\S+) (\w+) .*\/shares$/ or next;

@@ -68,11 +68,11 @@ heads() {
 heads 'Sampling at 49 Hertz of all threads by user + kernel stack'
 heads 'Sampling at 99 Hertz of all threads by user stack' -F 99 -U
 heads 'Sampling at 49 Hertz of all threads by kernel stack on CPU#0' -K -C 0
-heads "Sampling at 49 Hertz of PID [$load] by user + kernel stack" -p "$load"
+heads "Sampling at 999 Hertz of PID [$load] by user + kernel stack" -F 999 -p "$load"
 is '-p: nobody else' "$(entry_comms "$T/stdout")" 'classic '
-heads "Sampling at 49 Hertz of PID [$load, $bystander] by user + kernel stack" -p "$load,$bystander"
+heads "Sampling at 999 Hertz of PID [$load, $bystander] by user + kernel stack" --frequency=999 --pid "$load,$bystander"
 is '-p with two: nobody else' "$(entry_comms "$T/stdout")" 'bystander classic '
-heads "Sampling at 499 Hertz of TID [$load] by user stack" -L "$load" -F 499 -U -d -A
+heads "Sampling at 999 Hertz of TID [$load] by user stack" -L "$load" -F 999 -UdA
 is '-L: nobody else' "$(entry_comms "$T/stdout")" 'classic '
 is '-U with -d: no delimiter' "$(grep -c '^    --$' "$T/stdout")" 0
 is '-A: each frame with its address' "$(sed 1,2d "$T/stdout" |
@@ -83,6 +83,11 @@ holds '-c: one in a million nanoseconds, or cycles' \
 	"$(awk '/^        [0-9]+$/ { n += $1 } END { print n }' "$T/stdout") > 3 * ($(ticks "$load") - $before)"
 
 # ---- Folded ----
+refused_lines=0
+for line in '' a 'a;b' 'a;;b 1' ';a 1' 'a; 1' ' 1' 'a 0' 'a 01' 'a;b -1' 'a;b 1 ' $'a\tb 1'; do
+	! "$tests_dir/foldcheck" <<<"$line" 2>/dev/null && refused_lines=$((refused_lines + 1))
+done
+is 'the strict reader is strict' "$refused_lines" 12
 profile -f 1
 ok '-f: a strict reader takes it' "$tests_dir/foldcheck" "$T/stdout"
 is '-f: ascending' "$(sed 's/.* //' "$T/stdout")" "$(sed 's/.* //' "$T/stdout" | sort -n)"
@@ -95,9 +100,16 @@ ok '-afd: a strict reader takes it' "$tests_dir/foldcheck" "$T/stdout"
 ok '-afd: kernel functions are marked' grep -q '_\[k\] [0-9]*$' "$T/stdout"
 ok '-afd: a delimiter between the parts' grep -qE ';[^;]+;-;[^;]+_\[k\]' "$T/stdout"
 is '-afd: none where there is one part only' "$(grep -cE '^[^;]+;-;|;-[; ][^_]*$' "$T/stdout")" 0
-profile -vf -F 999 -p "$load" 1
-places "$T/stdout" >"$T/x.folded"
-shares_hold '-vf' "$T/x.folded" classic "$PROGS/shares"
+for letters in -f -vf; do
+	profile_start "$letters" -F 999 -p "$load"
+	wick=$started
+	wait_for 20 sampling "$wick"
+	wait_for 30 burned "$load" "$(($(ticks "$load") + 80))"
+	end "$wick"
+	ok "$letters: a strict reader takes it" "$tests_dir/foldcheck" "$T/out"
+	places "$T/out" >"$T/x.folded"
+	shares_hold "$letters" "$T/x.folded" classic "$PROGS/shares"
+done
 
 # ---- Signals ----
 for signal in INT TERM; do
@@ -106,7 +118,7 @@ for signal in INT TERM; do
 	wait_for 20 sampling "$wick"
 	is "SIG$signal: the first line is there at once" "$(cat "$T/out")" \
 		"Sampling at 999 Hertz of PID [$load] by user + kernel stack... Hit Ctrl-C to end."
-	wait_for 10 burned "$load" "$(($(ticks "$load") + 30))"
+	wait_for 30 burned "$load" "$(($(ticks "$load") + 30))"
 	end "$wick" "$signal"
 	is "SIG$signal: exit" "$status" 0
 	is "SIG$signal: everything is printed" "$(entries "$T/out") $(entry_comms "$T/out")" 'right classic '
@@ -166,11 +178,11 @@ follows() {
 	profile_start -f -F 999 "$option" "$map"
 	wick=$started
 	wait_for 20 sampling "$wick"
-	wait_for 10 burned "$bystander" "$(($(ticks "$bystander") + 20))"
-	# shellcheck disable=SC2046 # its bytes are words
+	wait_for 30 burned "$bystander" "$(($(ticks "$bystander") + 20))"
+	# shellcheck disable=SC2046,SC2086 # bytes are words
 	"$bpftool" map update pinned "$map" key hex $(key "$number") value hex $value any
 	before=$(ticks "$target")
-	wait_for 10 burned "$target" "$((before + 30))"
+	wait_for 30 burned "$target" "$((before + 30))"
 	end "$wick"
 	is "$name: exit" "$status" 0
 	is "$name: only what is in the map, once it is" "$(comms "$T/out" | tr '\n' ' ')" "$comm "

@@ -16,7 +16,7 @@ sampled() {
 	stop "$started"
 	start "$T/program" "$@"
 	wait_for 10 grep -q "^${1##*/}" "/proc/$started/comm"
-	ok "$name: runs" record -F "$hz" -p "$started" 0.5
+	ok "$name: runs" record --raw -F "$hz" -p "$started" 0.5
 }
 
 # depths FUNCTION: how often it stands in a stack of bottom, over all samples, as "depth count"

@@ -4,8 +4,8 @@
  *
  *   goname FILE <ADDRESSES
  *
- * Addresses are virtual, in hexadecimal, one a line. Prints a line for each: the address, then for every function at it,
- * innermost first, a tab and `name file:line`.
+ * Addresses are virtual, in hexadecimal, one a line. Prints a line for each: the address, then for each function at
+ * it, innermost first, a tab and `name file:line`.
  */
 #include <errno.h>
 #include <fcntl.h>

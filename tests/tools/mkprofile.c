@@ -4,9 +4,8 @@
  * tests/golden/busy.wick was made with (mkprofile >tests/golden/busy.wick).
  *
  * A stack is written here from its root to its leaf, frames separated by blanks: NAME|FILE, 0xOFFSET|FILE without a
- * name, k:NAME of the kernel, j:NAME of a JIT (j: alone without a name), i:NAME|FILE inlined, !REASON not whole. In
- * names, _ is a blank where it follows a comma, and ~ stands for what the row says before it: a stack that others begin
- * with.
+ * name, k:NAME of the kernel, j:NAME of a JIT (j: alone without a name), i:NAME|FILE inlined, !REASON not whole. A
+ * blank in a name is written ~.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,8 +52,8 @@ static const struct {
 #define CC1 "_start|cc1plus __libc_start_main|libc main|cc1plus toplev::main|cc1plus compile_file|cc1plus "
 #define NODE "_start|node main|node node::Start|node uv_run|node "
 #define MAP_FIND                                                                                        \
-	"std::_Rb_tree<std::basic_string<char>,_std::pair<const_std::basic_string<char>,_tree_node*>,_" \
-	"std::_Select1st<...>,_std::less<void>>::find|cc1plus "
+	"std::_Rb_tree<std::basic_string<char>,~std::pair<const~std::basic_string<char>,~tree_node*>,~" \
+	"std::_Select1st<...>,~std::less<void>>::find|cc1plus "
 
 static const struct {
 	unsigned process; /* from 1 */
@@ -82,8 +81,8 @@ static const struct {
 	{ 4, 2040, 21,
 	  CC1 "symbol_table::compile|cc1plus execute_pass_list|cc1plus memset|libc k:asm_exc_page_fault "
 	      "k:handle_mm_fault k:clear_page_erms" },
-	{ 5, 900, 76, NODE "j:LazyCompile:*handle_/srv/app.js:12 j:RegExp:^/cart/(\\d+)$" },
-	{ 5, 900, 45, NODE "j:LazyCompile:*handle_/srv/app.js:12 node::http_parser::Execute|node" },
+	{ 5, 900, 76, NODE "j:LazyCompile:*handle~/srv/app.js:12 j:RegExp:^/cart/(\\d+)$" },
+	{ 5, 900, 45, NODE "j:LazyCompile:*handle~/srv/app.js:12 node::http_parser::Execute|node" },
 	{ 5, 901, 38, "!no_frame_pointer j:" },
 	{ 5, 905, 29, "__clone3|libc start_thread|libc Worker::Run|node v8::GC::Mark|node" },
 	{ 6, 77, 47, "k:ret_from_fork k:kthread k:kswapd k:balance_pgdat k:shrink_node k:shrink_lruvec" },
@@ -139,15 +138,6 @@ static uint32_t find_file(const char *name)
 	exit(1);
 }
 
-/* In names, the blank after a comma, and those of JITs, which separate frames here. */
-static void put_blanks(char *name, bool all)
-{
-	for (char *c = name; *c; c++)
-		if (*c == '_' && c > name &&
-		    (c[-1] == ',' || (all && c[1] == '/') || !strncmp(c + 1, "std::basic", 10)))
-			*c = ' ';
-}
-
 /* The address of a function is made from its name, so that two of one file differ. */
 static uint64_t address_of(const char *name)
 {
@@ -174,7 +164,8 @@ static uint32_t add_frame(struct profile *profile, char *word, uint32_t process)
 	}
 	if (bar)
 		*bar = '\0';
-	put_blanks(word, frame.kind == FRAME_JIT);
+	for (char *c = word; *c; c++)
+		*c = *c == '~' ? ' ' : *c;
 	frame.file = bar ? find_file(bar + 1) : PROFILE_NONE;
 	frame.process = frame.kind == FRAME_JIT ? process : PROFILE_NONE;
 	if (!strncmp(word, "0x", 2)) {

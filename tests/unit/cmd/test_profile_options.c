@@ -178,7 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything), cmocka_unit_test(test_others),
-		cmocka_unit_test(test_refused),	 cmocka_unit_test(test_help),
+		cmocka_unit_test(test_refused),  cmocka_unit_test(test_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,7 +129,7 @@ static void test_module_in_relocations(void **state)
 	}
 }
 
-/* A module record that does not agree is not believed: names without inlining if the header has the start, else none. */
+/* A module record that does not agree is not believed: no inlining, and no names unless the header has the start. */
 static void test_module_that_lies(void **state)
 {
 	static const size_t words[] = { 1, 13, 16, 17, 20, 21, 22 };

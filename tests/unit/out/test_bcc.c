@@ -86,26 +86,26 @@ static void test_lines(void **state)
 	struct fixture *f = *state;
 
 	fill(f->profile);
-	assert_stacks(f, &(struct bcc_options){ .annotations = true }, CUT_ENTRY
-		      "    write [libc.so.6]\n"
-		      "    main [sh]\n"
-		      "    -                sh (200)\n"
-		      "        1\n\n"
-		      "    write [libc.so.6]\n"
-		      "    main [sh]\n"
-		      "    -                sh (100)\n"
-		      "        2\n\n"
-		      "    [unknown]\n"
-		      "    -                sh (100)\n"
-		      "        3\n\n"
-		      "    -                sh (200)\n"
-		      "        4\n\n"
-		      "    vfs_write [kernel]\n"
-		      "    do_syscall [kernel]\n"
-		      "    write [libc.so.6]\n"
-		      "    main [sh]\n"
-		      "    -                sh (100)\n"
-		      "        5\n\n");
+	assert_stacks(f, &(struct bcc_options){ .annotations = true },
+		      CUT_ENTRY "    write [libc.so.6]\n"
+				"    main [sh]\n"
+				"    -                sh (200)\n"
+				"        1\n\n"
+				"    write [libc.so.6]\n"
+				"    main [sh]\n"
+				"    -                sh (100)\n"
+				"        2\n\n"
+				"    [unknown]\n"
+				"    -                sh (100)\n"
+				"        3\n\n"
+				"    -                sh (200)\n"
+				"        4\n\n"
+				"    vfs_write [kernel]\n"
+				"    do_syscall [kernel]\n"
+				"    write [libc.so.6]\n"
+				"    main [sh]\n"
+				"    -                sh (100)\n"
+				"        5\n\n");
 }
 
 static void test_lines_with_delimiter_and_addresses(void **state)
@@ -291,7 +291,8 @@ static void test_warnings(void **state)
 	profile_add_counter(f->profile, "cut", "depth", 50);
 	assert_warnings(f, "WARNING: 2 stack traces could not be displayed.\n");
 	profile_add_counter(f->profile, "lost", "stacks", 3);
-	assert_warnings(f, "WARNING: 5 stack traces could not be displayed. Consider increasing --stack-storage-size.\n");
+	assert_warnings(f,
+			"WARNING: 5 stack traces could not be displayed. Consider increasing --stack-storage-size.\n");
 	profile_add_counter(f->profile, "lost", "counts", 4);
 	assert_warnings(f, "WARNING: 9 stack traces could not be displayed. Consider increasing --stack-storage-size.\n"
 			   "WARNING: hash table full. Consider increasing --hash-storage-size.\n");
@@ -302,16 +303,11 @@ static void test_warnings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_profile(test_lines),
-		with_profile(test_lines_with_delimiter_and_addresses),
-		with_profile(test_lines_verbose),
-		with_profile(test_folded),
-		with_profile(test_depth),
-		with_profile(test_depth_of_kernel_part),
-		with_profile(test_hostile_names),
-		with_profile(test_nothing),
-		with_profile(test_headers),
-		with_profile(test_warnings),
+		with_profile(test_lines),         with_profile(test_lines_with_delimiter_and_addresses),
+		with_profile(test_lines_verbose), with_profile(test_folded),
+		with_profile(test_depth),         with_profile(test_depth_of_kernel_part),
+		with_profile(test_hostile_names), with_profile(test_nothing),
+		with_profile(test_headers),       with_profile(test_warnings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,8 +107,8 @@ static void test_example(void **state)
 			    " 10.0%   10.0%  └─[incomplete: no_mapping] → [file]+0x42\n"
 			    " 10.0%   10.0%  a\\x3bb\\x0ac\\x1b\\xff: [jit] → x\\x3b\\x0ay → [vdso]+0x6f0\n"
 			    "\n"
-			    " SHARE       PID  PROCESS               OF WHICH IN\n"
-			    " 90.0%       100  sh                     67% libc.so.6+0x2f00\n"
+			    " SHARE       PID  PROCESS              OF WHICH IN\n"
+			    " 90.0%       100  sh                    67% libc.so.6+0x2f00\n"
 			    " 10.0%      4242  a\\x3bb\\x0ac\\x1b\\xff  100% [vdso]+0x6f0\n"
 			    "\n"
 			    "stacks 88.8 % whole · lost 12: ring 10, busy 2 · missed about 10 of 1,980 ticks\n"
@@ -316,10 +316,10 @@ static void test_by(void **state)
 	assert_has(f, " 80.0%        ×2  nginx.service  100% f\n");
 	f->options.by = TALLY_PROCESS;
 	report(f);
-	assert_has(f, " 90.0%  sh (100)                     100% f\n");
+	assert_has(f, " 90.0%  sh (100)                    100% f\n");
 	f->options.by = TALLY_THREAD;
 	report(f);
-	assert_has(f, " 70.0%  sh (100/4242)                     100% f\n");
+	assert_has(f, " 70.0%  sh (100/4242)                    100% f\n");
 	f->options.by = TALLY_MODULE;
 	report(f);
 	assert_has(f, "100.0%  -       100% f\n");

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads any bytes as folded stacks. What is read must be fit for every writer and filter; and what is written of it
+ * must be read back with the same sum, and from then on as the same text. (Not at once: an escape in a foreign file may
+ * stand for what means something to this format.)
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "in/in.h"
+#include "out/out.h"
+#include "out/report.h"
+#include "out/stats.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+
+#define INPUT_MAX (64u << 10) /* longer ones find nothing new, and take long */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void must(int is_so)
+{
+	if (!is_so)
+		abort();
+}
+
+static uint64_t sum_of(const struct profile *profile)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES); i++)
+		sum += profile_sample(profile, i)->value;
+	return sum;
+}
+
+static void write_reports(const struct profile *profile, uint8_t choice)
+{
+	autobuf struct buf report = { 0 }, stats = { 0 }, wick = { 0 };
+	struct report_options options = REPORT_DEFAULTS;
+
+	options.width = 40 + choice;
+	options.colour = choice & 1;
+	options.tree = choice & 2;
+	options.quality = (choice & 6) == 4;
+	options.percent_limit = choice & 8 ? 0 : -1;
+	options.by = choice % (TALLY_UNIT + 1);
+	options.callers = choice & 16 ? "a" : NULL;
+	options.filter.focus = choice & 32 ? "[a-m]" : NULL;
+	options.filter.ignore = choice & 64 ? "^x" : NULL;
+	options.filter.hide = choice & 128 ? "k|z$" : NULL;
+	must(report_write(profile, &options, &report) == 0 || options.callers);
+	must(stats_write(profile, &stats) == 0);
+	must(out_wick(profile, &wick) == 0);
+}
+
+/* Reads the text, writes it again into `ret`; the sum of its counts. */
+static uint64_t again(const struct buf *text, struct buf *ret)
+{
+	struct profile *profile;
+	uint64_t sum;
+
+	must(in_folded(&profile, text->data, text->len) == 0);
+	must(out_folded(profile, ret) == 0);
+	sum = sum_of(profile);
+	profile_free(profile);
+	return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	autobuf struct buf first = { 0 }, second = { 0 }, third = { 0 };
+	struct profile *profile;
+	uint64_t sum;
+
+	if (len > INPUT_MAX || in_read(&profile, data, len) != 0)
+		return 0;
+	write_reports(profile, data[len / 2]);
+	must(out_folded(profile, &first) == 0);
+	sum = sum_of(profile);
+	profile_free(profile);
+	must(again(&first, &second) == sum);
+	must(again(&second, &third) == sum);
+	must(second.len == third.len && (!second.len || memcmp(second.data, third.data, second.len) == 0));
+	return 0;
+}

@@ -22,13 +22,13 @@ DESTDIR :=
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
 BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c intern.c json.c map.c opt.c text.c)
-PROFILE_SRCS := $(addprefix src/profile/,filter.c profile.c)
+PROFILE_SRCS := $(addprefix src/profile/,expand.c filter.c profile.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
-UNWIND_SRCS := $(addprefix src/unwind/,rows.c rules.c)
+UNWIND_SRCS := $(addprefix src/unwind/,replay.c rows.c rules.c)
 WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
-COLLECT_SRCS := $(addprefix src/collect/,addresses.c cgroup.c collect.c files.c ingest.c jit.c name.c refused.c sampler.c selftest.c \
+COLLECT_SRCS := $(addprefix src/collect/,addresses.c cgroup.c collect.c early.c files.c ingest.c jit.c name.c refused.c sampler.c selftest.c \
 	tables.c ticks.c)
 IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
 OUT_SRCS := $(addprefix src/out/,advice.c bcc.c folded.c formats.c frame.c lines.c report.c report_callers.c report_quality.c report_tables.c report_tree.c stats.c tally.c tree.c wick.c)
@@ -46,14 +46,14 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf columns fail file intern json map opt text) elf/buildid elf/gopclntab proc/maps proc/place sym/jitmap sym/kernel sym/vdso unwind/step \
-	profile/filter profile/profile collect/addresses collect/ingest collect/ingest_damaged in/folded in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
+UNIT_TESTS := $(addprefix base/,buf columns fail file intern json map opt text) elf/buildid elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/step \
+	profile/expand profile/filter profile/profile collect/addresses collect/ingest collect/ingest_damaged in/folded in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
 TEST_TOOLS := goname mkprofile symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
-FUZZERS := buildid folded gopclntab ingest jitmap kallsyms maps place text wick
+FUZZERS := buildid demangle ehframe folded gopclntab ingest jitmap kallsyms maps place symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/usage.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t crowds.t ends.t filters.t frames.t hotplug.t idle.t jitter.t man.t places.t profile.t \
 	refusals.t short.t stacks.t)

@@ -44,12 +44,17 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 	return ctx->regs.pstate & ARCH_PSTATE_EL;
 }
 
+#define ARCH_FILL(into, from)                         \
+	({                                            \
+		for (int i = 0; i < 31; i++)          \
+			(into)->r[i] = (from).x[i];   \
+		(into)->r[STEP_SP] = (from).sp;       \
+		(into)->r[STEP_IP] = (from).pc;       \
+	})
+
 static __always_inline void arch_tick_regs(const struct arch_context *ctx, struct step_regs *ret, __u64 *ret_mode)
 {
-	for (int i = 0; i < 31; i++)
-		ret->r[i] = ctx->regs.x[i];
-	ret->r[STEP_SP] = ctx->regs.sp;
-	ret->r[STEP_IP] = ctx->regs.pc;
+	ARCH_FILL(ret, ctx->regs);
 	*ret_mode = ctx->regs.pstate;
 }
 
@@ -59,10 +64,7 @@ static __always_inline int arch_saved_regs(const void *saved, struct arch_regs *
 {
 	if (bpf_probe_read_kernel(room, sizeof(*room), saved))
 		return -1;
-	for (int i = 0; i < 31; i++)
-		ret->r[i] = room->x[i];
-	ret->r[STEP_SP] = room->sp;
-	ret->r[STEP_IP] = room->pc;
+	ARCH_FILL(ret, *room);
 	*ret_mode = room->pstate;
 	*ret_call = (__u64)(__s64)room->syscallno;
 	return !(room->pstate & ARCH_PSTATE_EL) && room->pc && room->sp ? 0 : -1;

@@ -125,6 +125,7 @@ struct mm_struct {
 
 struct mm_struct___rb { /* until 6.0 */
 	struct rb_root mm_rb;
+	struct vm_area_struct *mmap;
 };
 
 /* Where the vDSO is: the type of the member differs by architecture, its name does not. */
@@ -147,6 +148,7 @@ struct vm_area_struct {
 
 struct vm_area_struct___rb {
 	struct rb_node vm_rb;
+	struct vm_area_struct *vm_next;
 };
 
 struct qstr {

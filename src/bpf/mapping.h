@@ -156,16 +156,21 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 		found.kind = WIRE_FRAME_FILE;
 		found.owner = s->file_id = mapping_file_id(&s->file_key);
 		found.offset = s->vm_offset - found.start;
-		table = bpf_map_lookup_elem(&tables, &s->file_id);
-		if (table)
-			found.table = *table;
 	} else if (found.start == (__u64)BPF_CORE_READ((struct mm_struct___vdso *)mm, context.vdso)) {
 		found.kind = WIRE_FRAME_VDSO;
 		found.owner = 0; /* the same code in every process */
 		found.offset = -found.start;
+		s->file_id = WIRE_TABLE_VDSO;
 	} else {
 		found.kind = WIRE_FRAME_ANON;
 		found.owner = s->process;
+	}
+	if (found.kind != WIRE_FRAME_ANON) {
+		table = bpf_map_lookup_elem(&tables, &s->file_id);
+		if (table)
+			found.table = *table;
+		else
+			found.table.id = WIRE_TABLE_UNKNOWN;
 	}
 	if (!mapping_covers(s, vma, &again) || file != BPF_CORE_READ(vma, vm_file))
 		return -1;

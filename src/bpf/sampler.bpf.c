@@ -9,6 +9,7 @@
 #include "bpf/task.h"
 #include "bpf/walk.h"
 #include "bpf/count.h"
+#include "bpf/early.h"
 #include "bpf/notice.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -86,7 +87,7 @@ static __always_inline void sample_kernel_stack(struct scratch *s, struct arch_c
 
 /* Takes the stacks and counts them. The counter to raise. */
 static __always_inline int sample_take(struct scratch *s, struct task_struct *task, struct arch_context *ctx,
-				       struct wire_key *key, __u32 generation, struct wire_counters *c)
+				       struct wire_key *key, __u32 generation, __u64 now, struct wire_counters *c)
 {
 	__u64 mode = 0;
 	int lost;
@@ -103,6 +104,8 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 		s->pid = key->pid;
 		s->process = wire_process_id(key->pid, key->start);
 		walk_user(s, arch_is_compat(mode));
+		if (s->early && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree && early_send(s, key, now))
+			return WIRE_total_deferred;
 		key->user = s->hash;
 		lost = count_user(s);
 		if (lost)
@@ -162,7 +165,7 @@ int on_tick(struct arch_context *ctx)
 	if (settings.threads)
 		key.tid = task_pid_here(task);
 	key.cgroup = bpf_get_current_cgroup_id();
-	result = sample_take(s, task, ctx, &key, generation, c);
+	result = sample_take(s, task, ctx, &key, generation, now, c);
 	s->busy = 0;
 	if (result < WIRE_COUNTERS)
 		c->value[result]++;

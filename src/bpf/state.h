@@ -50,8 +50,15 @@ struct scratch {
 	__u32 frames_row;
 	__u32 exact; /* the address is of the instruction itself, not of the one after a call */
 	__u32 no_table; /* of the frame's file, though it may have one later */
+	__u32 early;    /* some frame's file had none */
+	__u64 early_vma; /* to be looked at */
+	__u64 early_maps;
+	__u64 early_next; /* where to go on */
+	__u64 leaf[16];   /* mappings of a leaf of the tree */
 	struct wire_rule rule; /* whose saved registers are to be read */
+	__u64 old_fp;          /* of the frame that the step began with */
 	struct arch_regs saved;
+	struct step_regs leaf_regs; /* as they were before the first step */
 	__u32 next_mapping;
 	__u32 pid;
 	__u64 node[32]; /* of the tree of mappings */

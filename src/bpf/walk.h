@@ -118,7 +118,7 @@ __attribute__((noinline)) int walk_saves(__u32 which)
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 
 	if (s)
-		step_saves(&s->regs, &s->rule);
+		step_saves(&s->regs, &s->rule, s->old_fp);
 	return 0;
 }
 
@@ -136,11 +136,13 @@ static __always_inline int walk_caller(struct scratch *s, __u32 which, const str
 			s->exact = 1;
 			return step_signal(&s->regs);
 		}
-		if (rule->flags & WIRE_RULE_SAVES) {
+		s->old_fp = s->regs.r[STEP_FP];
+		result = step_rule(&s->regs, rule);
+		if (result == STEP_MORE && rule->flags & WIRE_RULE_SAVES) {
 			s->rule = *rule;
 			walk_saves(which);
 		}
-		return step_rule(&s->regs, rule);
+		return result;
 	}
 	if (settings.unwind == WIRE_UNWIND_TABLE)
 		return WIRE_cut_no_table;
@@ -176,12 +178,13 @@ __attribute__((noinline)) int walk_step(__u32 which)
 	}
 	where = s->address + mapping->offset;
 	walk_add(s, mapping->owner, WIRE_WHERE(mapping->kind, where));
-	s->no_table = mapping->kind == WIRE_FRAME_FILE && !mapping->table.id;
+	s->no_table = mapping->table.id == WIRE_TABLE_UNKNOWN;
+	s->early |= s->no_table;
 	if (settings.unwind == WIRE_UNWIND_OFF) {
 		s->cut = WIRE_cut_depth;
 		return 1;
 	}
-	if (mapping->table.id)
+	if (mapping->table.id && !s->no_table)
 		rule = walk_rule(&mapping->table, where);
 	result = walk_caller(s, which, rule);
 	if (result == STEP_MORE) {
@@ -211,6 +214,8 @@ static __always_inline void walk_user(struct scratch *s, bool compat)
 	s->frames_fp = 0;
 	s->frames_row = 0;
 	s->exact = 1;
+	s->early = 0;
+	s->leaf_regs = s->regs;
 	s->next_mapping = 0;
 	s->cut = 0;
 	s->hash = settings.seed;

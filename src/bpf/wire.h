@@ -70,6 +70,7 @@ enum wire_type {
 	WIRE_EXEC,
 	WIRE_FORK,
 	WIRE_EXIT,
+	WIRE_EARLY,
 };
 
 struct wire_user_stack { /* followed by count frames, leaf first */
@@ -204,8 +205,11 @@ struct wire_page {
 	__u32 used;  /* epoch in which it was last searched */
 };
 
+#define WIRE_TABLE_UNKNOWN 0xffffffff /* of a file that nobody has looked at yet */
+#define WIRE_TABLE_VDSO 1             /* in place of a file's id: the table of the vDSO */
+
 struct wire_table {
-	__u32 id; /* never used again for another table; 0: none */
+	__u32 id; /* never used again for another table; 0: the file has none */
 	__u32 first_index; /* in the array of pages */
 	__u32 first_page;  /* of the file */
 	__u32 pages;
@@ -216,6 +220,33 @@ enum wire_unwind {
 	WIRE_UNWIND_FP,
 	WIRE_UNWIND_TABLE,
 	WIRE_UNWIND_OFF, /* the leaf alone */
+};
+
+/*
+ * A sample in a file whose table is not there yet: everything that is needed to unwind it later, whether or not its
+ * process still exists. User space does that, with the same steps, and counts it.
+ */
+#define WIRE_EARLY_MAPS 48
+#define WIRE_EARLY_STACK (64 << 10)
+#define WIRE_EARLY_REGISTERS 34
+
+struct wire_early_map {
+	__u64 start, end;
+	__u64 owner;  /* of frames in it */
+	__u64 offset; /* what to add to an address to have the frame's */
+	__u64 kind;
+};
+
+struct wire_early { /* followed by stack_len bytes of the stack */
+	__u32 type; /* WIRE_EARLY */
+	__u32 maps_len;
+	__u64 when; /* as in struct wire_event */
+	struct wire_key key;
+	__u64 process;
+	__u64 registers[WIRE_EARLY_REGISTERS];
+	__u64 stack_start; /* address of its first byte */
+	__u64 stack_len;
+	struct wire_early_map maps[WIRE_EARLY_MAPS];
 };
 
 /* What to do, fixed when the program is loaded. */
@@ -298,6 +329,7 @@ _Static_assert(sizeof(struct wire_event) == 16, "");
 _Static_assert(sizeof(struct wire_rule) == 24, "");
 _Static_assert(sizeof(struct wire_page) == 16, "");
 _Static_assert(sizeof(struct wire_table) == 16, "");
+_Static_assert(sizeof(struct wire_early) == 8 + 8 + 64 + 8 + WIRE_EARLY_REGISTERS * 8 + 16 + WIRE_EARLY_MAPS * 40, "");
 _Static_assert(sizeof(struct wire_settings) == 48, "");
 _Static_assert(sizeof(struct wire_session) == 32, "");
 _Static_assert(sizeof(struct wire_look) == 48, "");

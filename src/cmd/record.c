@@ -13,12 +13,14 @@
 #include "cmd/cmd.h"
 #include "cmd/outputs.h"
 #include "cmd/session.h"
+#include "out/report.h"
 #include "profile/profile.h"
 
 struct record {
 	struct record_options options;
 	struct collect_options collect_options;
 	struct record_lists lists;
+	struct report_options shape;
 	struct outputs *outputs;
 	struct session session;
 };
@@ -51,6 +53,8 @@ static int record_run(struct record *record)
 	session_catch_signals();
 	err = outputs_open(&record->outputs, &record->options.outputs, record->options.format, record->options.stats);
 	session_protect(record->outputs);
+	if (!err)
+		outputs_shape_report(record->outputs, &record->shape);
 	err = err ? err : session_open(session, &record->collect_options);
 	err = err ? err : session_start(session);
 	err = err ? err : session_sample(session);
@@ -67,6 +71,7 @@ static int run(const struct command *command, int argc, char **argv)
 	int err = record_parse(&record.options, argc, argv), status;
 
 	err = err ? err : record_to_collect(&record.options, &record.collect_options, &record.lists);
+	err = err ? err : report_arguments_read(&record.options.report, &record.shape);
 	record.collect_options.begun_ns = begun;
 	status = err ? command_usage(command, err) : record_run(&record);
 	session_protect(NULL);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/opt.h"
+#include "cmd/report_options.h"
 #include "collect/collect.h"
 
 struct record_options {
@@ -20,6 +21,7 @@ struct record_options {
 	const char *unwind, *unwind_memory, *demangle;
 	bool inlines, lines, raw;
 	bool fixed_phase, no_tree, debug;
+	struct report_arguments report;
 	uint64_t seconds_ns; /* 0: until stopped */
 	char **command;      /* NULL: none */
 };

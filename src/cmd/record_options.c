@@ -16,6 +16,8 @@
 #define SECONDS_MAX (10.0 * 365 * 24 * 3600)
 #define SECONDS_MIN 0.001
 
+#define ROW(name, value, reader, field, help, hint) { 0, name, value, reader, AT(report.field), help, hint },
+
 const struct opt record_option_table[] = {
 	{ 'p', "pid", "PID,...", opt_list, AT(pids), "only these processes, all their threads", "pid" },
 	{ 't', "tid", "TID,...", opt_list, AT(tids), "only these threads", "pid" },
@@ -44,13 +46,17 @@ const struct opt record_option_table[] = {
 	{ 0, "drain-ms", "MS", opt_text, AT(drain_ms), "how often counts are fetched, at least (5000)", NULL },
 	{ 0, "debug", NULL, opt_flag, AT(debug), "show what the kernel says while loading", NULL },
 	{ 0, "no-jitter", NULL, opt_flag, AT(fixed_phase), NULL, NULL },
-	{ 0, "unwind", "HOW", opt_text, AT(unwind), "auto: unwind tables, frame pointers where there are none; or fp, table, off",
-	  "auto fp table off" },
+	{ 0, "unwind", "HOW", opt_text, AT(unwind),
+	  "auto: unwind tables, frame pointers where there are none; or fp, table, off", "auto fp table off" },
 	{ 0, "unwind-memory", "BYTES", opt_text, AT(unwind_memory), "room for unwind tables (64M)", NULL },
-	{ 0, "demangle", "HOW", opt_text, AT(demangle), "names of C++, Rust and D: short, full or no", "short full no" },
+	{ 0, "demangle", "HOW", opt_text, AT(demangle), "names of C++, Rust and D: short, full or no",
+	  "short full no" },
+	{ 0, "inline", NULL, opt_flag, AT(inlines),
+	  "functions inlined by the compiler too, where there is DWARF; Go's are always there", NULL },
+	{ 0, "lines", NULL, opt_flag, AT(lines), "source file and line behind each name, where they are known", NULL },
 	{ 0, "raw", NULL, opt_flag, AT(raw), "no names: frames stay file+0xoffset", NULL },
 	{ 0, "no-tree", NULL, opt_flag, AT(no_tree), NULL, NULL },
-	{ 0 },
+	REPORT_OPTIONS(ROW){ 0 },
 };
 
 void record_options_free(struct record_options *options)
@@ -176,6 +182,8 @@ int record_to_collect(const struct record_options *options, struct collect_optio
 		.fixed_phase = options->fixed_phase,
 		.no_tree = options->no_tree,
 		.raw = options->raw,
+		.inlines = options->inlines,
+		.lines = options->lines,
 		.measure = options->stats,
 		.debug = options->debug,
 		.max_stacks = COLLECT_MAX_STACKS,

@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "collect/addresses.h"
 #include "collect/cgroup.h"
+#include "collect/early.h"
 #include "collect/files.h"
 #include "collect/ingest.h"
 #include "collect/name.h"
@@ -33,6 +34,7 @@
 #include "proc/place.h"
 #include "proc/process.h"
 #include "profile/profile.h"
+#include "sym/vdso.h"
 #include "worker/serve.h"
 #include "worker/worker.h"
 
@@ -48,6 +50,7 @@ struct collect {
 	struct worker *worker;
 	struct namer *namer;
 	struct tables *tables; /* NULL: frame pointers only */
+	struct early *early;   /* where tables are */
 	struct map jit_seen; /* processes whose own code was met in this window */
 	struct addresses *addresses; /* only where the kernel side cannot find mappings */
 	char *warning;
@@ -148,6 +151,13 @@ static int sink_event(void *arg, void *data, size_t len)
 	return ingest_event(((struct collect *)arg)->ingest, data, len);
 }
 
+static int sink_early(void *arg, void *data, size_t len)
+{
+	struct collect *collect = arg;
+
+	return collect->early ? early_take(collect->early, data, len) : 0;
+}
+
 static int sink_notice(void *arg, void *data, size_t len)
 {
 	struct collect *collect = arg;
@@ -196,6 +206,22 @@ static int start_worker(struct collect *collect)
 						      });
 }
 
+static int open_tables(struct collect *collect)
+{
+	int vdso = -1, err = tables_new(&collect->tables, &(struct tables_options){
+								   .sampler = collect->sampler,
+								   .worker = collect->worker,
+								   .bytes = collect->options.unwind_bytes,
+							   });
+
+	if (!err && !vdso_copy(&vdso)) {
+		tables_want(collect->tables, WIRE_TABLE_VDSO, vdso);
+		close(vdso);
+	}
+	return err ? err : early_new(&collect->early, collect->ingest, collect->tables, collect->options.events,
+				     collect->sums);
+}
+
 int collect_open(struct collect **ret, const struct collect_options *options, struct profile *profile)
 {
 	struct collect *collect = calloc(1, sizeof(*collect));
@@ -206,7 +232,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	*ret = collect;
 	collect->options = *options;
 	collect->profile = profile;
-	collect->sinks = (struct sampler_sinks){ sink_stack, sink_event, sink_notice, sink_count, collect };
+	collect->sinks = (struct sampler_sinks){ sink_stack, sink_event, sink_notice, sink_early, sink_count, collect };
 	err = check_targets(options);
 	err = err ? err : start_worker(collect);
 	err = err ? err : sampler_load(&collect->sampler, options);
@@ -230,11 +256,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .arg = collect,
 					   });
 	if (!err && !collect->addresses && (options->unwind == WIRE_UNWIND_AUTO || options->unwind == WIRE_UNWIND_TABLE))
-		err = tables_new(&collect->tables, &(struct tables_options){
-							   .sampler = collect->sampler,
-							   .worker = collect->worker,
-							   .bytes = options->unwind_bytes,
-						   });
+		err = open_tables(collect);
 	return err ? err : ticks_open(&collect->ticks, collect->sampler, options);
 }
 
@@ -246,6 +268,7 @@ void collect_free(struct collect *collect)
 	ingest_free(collect->ingest);
 	addresses_free(collect->addresses);
 	namer_free(collect->namer);
+	early_free(collect->early);
 	tables_free(collect->tables);
 	worker_free(collect->worker);
 	map_free(&collect->jit_seen);
@@ -399,6 +422,8 @@ int collect_poll(struct collect *collect, int timeout_ms)
 		look_after_targets(collect);
 	}
 	err = err ? err : worker_pump(collect->worker, false);
+	if (!err && collect->early)
+		err = early_run(collect->early, false);
 	sampler_set_worker(collect->sampler, (uint32_t)worker_pid(collect->worker));
 	return err ? err : ticks_tend(collect->ticks);
 }
@@ -480,6 +505,15 @@ static void fill_meta_end(struct collect *collect)
 	meta->idle_us = now.idle - collect->times.idle;
 }
 
+/* What waits for a table gets it, or is counted without. */
+static int settle_early(struct collect *collect)
+{
+	int err = collect->early ? worker_pump(collect->worker, true) : 0;
+
+	err = err || !collect->early ? err : early_run(collect->early, true);
+	return err;
+}
+
 int collect_stop(struct collect *collect)
 {
 	int err;
@@ -488,6 +522,7 @@ int collect_stop(struct collect *collect)
 	ticks_stop(collect->ticks);
 	profile_meta(collect->profile)->expected = ticks_expected(collect->ticks);
 	err = drain(collect); /* the other generation has been empty since the drain before */
+	err = err ? err : settle_early(collect);
 	if (err)
 		return err;
 	for (int i = 0; i < WIRE_COUNTERS && !err; i++)

@@ -177,6 +177,18 @@ static struct wire_frame frame_at(const void *data, uint32_t index)
 	return frame;
 }
 
+/* Hangs a frame onto a node, which becomes that of the frame. */
+static int add_frame(struct ingest *ingest, const struct wire_frame *frame, uint32_t *node)
+{
+	uint32_t number;
+	int err = user_frame(ingest, frame, &number);
+
+	if (err)
+		return err;
+	*node = profile_add_node(ingest->options.profile, *node, number);
+	return *node == PROFILE_FULL ? -ENOMEM : 0;
+}
+
 static int ingest_user_stack(struct ingest *ingest, const void *data, size_t len)
 {
 	struct wire_user_stack head;
@@ -195,14 +207,10 @@ static int ingest_user_stack(struct ingest *ingest, const void *data, size_t len
 	}
 	for (uint32_t i = head.count; i-- > 0;) { /* root first */
 		struct wire_frame frame = frame_at(data, i);
-		uint32_t number;
-		int err = user_frame(ingest, &frame, &number);
+		int err = add_frame(ingest, &frame, &node);
 
 		if (err)
 			return err;
-		node = profile_add_node(ingest->options.profile, node, number);
-		if (node == PROFILE_FULL)
-			return -ENOMEM;
 	}
 	return remember(&ingest->user_stacks, head.id, node);
 }
@@ -451,41 +459,81 @@ static uint32_t process_of(struct ingest *ingest, const struct wire_key *key)
 	return number;
 }
 
-/* The node of the user stack with the kernel stack on top. What was never sent shows as a frame. */
-static uint32_t stack_of(struct ingest *ingest, const struct wire_key *key)
+/* The kernel stack of a key on top of a node. */
+static uint32_t add_kernel(struct ingest *ingest, uint32_t node, uint64_t id)
 {
-	uint64_t *user = key->user ? map_get(&ingest->user_stacks, key->user) : NULL;
-	uint64_t *kernel = key->kernel ? map_get(&ingest->kernel_stacks, key->kernel) : NULL;
-	struct profile *profile = ingest->options.profile;
-	uint32_t node = user ? *user : PROFILE_NONE;
+	uint64_t *kernel = id ? map_get(&ingest->kernel_stacks, id) : NULL;
 
-	if ((key->user && !user) || (key->kernel && !kernel))
-		node = profile_add_node(profile, node, cut_frame(ingest, "not_sent"));
-	if (!kernel)
-		return node;
-	for (uint32_t i = 0; i < ingest->kernel_frames[*kernel] && node != PROFILE_FULL; i++)
-		node = profile_add_node(profile, node, ingest->kernel_frames[*kernel + 1 + i]);
+	for (uint32_t i = 0; kernel && i < ingest->kernel_frames[*kernel] && node != PROFILE_FULL; i++)
+		node = profile_add_node(ingest->options.profile, node, ingest->kernel_frames[*kernel + 1 + i]);
 	return node;
 }
 
-int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t count)
+/* The node of the user stack with the kernel stack on top. What was never sent shows as a frame at the root. */
+static uint32_t stack_of(struct ingest *ingest, const struct wire_key *key)
+{
+	uint64_t *user = key->user ? map_get(&ingest->user_stacks, key->user) : NULL;
+	uint32_t node = user ? *user : PROFILE_NONE;
+
+	if ((key->user && !user) || (key->kernel && !user && !map_get(&ingest->kernel_stacks, key->kernel)))
+		node = profile_add_node(ingest->options.profile, node, cut_frame(ingest, "not_sent"));
+	return add_kernel(ingest, node, key->kernel);
+}
+
+/* Adds to the sample of a stack and key; its number, or PROFILE_FULL. */
+static uint32_t add_sample(struct ingest *ingest, const struct wire_key *key, uint32_t stack, uint64_t count)
 {
 	struct profile *profile = ingest->options.profile;
 	struct profile_sample sample = {
 		.value = count,
-		.stack = stack_of(ingest, key),
+		.stack = stack,
 		.process = process_of(ingest, key),
 		.tid = key->tid,
 		.comm = profile_bytes(profile, key->comm, strnlen(key->comm, sizeof(key->comm))),
 	};
 
-	sample.labels = profile_process(profile, sample.process)->labels;
 	if (sample.stack == PROFILE_FULL || sample.process == PROFILE_FULL || sample.comm == PROFILE_FULL)
-		return -ENOMEM;
+		return PROFILE_FULL;
+	sample.labels = profile_process(profile, sample.process)->labels;
 	if (!profile_process(profile, sample.process)->comm)
 		profile_process(profile, sample.process)->comm = sample.comm;
+	return profile_add_sample(profile, &sample);
+}
+
+int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t count)
+{
 	return remember(&ingest->samples, wire_hash_key(ingest->options.seed, key),
-			profile_add_sample(profile, &sample));
+			add_sample(ingest, key, stack_of(ingest, key), count));
+}
+
+static int add_event(struct ingest *ingest, uint32_t sample, uint64_t when)
+{
+	struct profile *profile = ingest->options.profile;
+	uint64_t start = profile_meta(profile)->start_us, time = WIRE_EVENT_US(when);
+	const struct profile_event event = {
+		.time_us = time > start ? time - start : 0,
+		.sample = sample,
+		.cpu = WIRE_EVENT_CPU(when),
+	};
+
+	return profile_add_event(profile, &event) == PROFILE_FULL ? -ENOMEM : 0;
+}
+
+int ingest_sample(struct ingest *ingest, const struct wire_key *key, const struct wire_frame *frames, size_t len,
+		  uint64_t when)
+{
+	uint32_t node = PROFILE_NONE, sample;
+
+	for (size_t i = len; i-- > 0;) {
+		int err = add_frame(ingest, &frames[i], &node);
+
+		if (err)
+			return err;
+	}
+	sample = add_sample(ingest, key, add_kernel(ingest, node, key->kernel), 1);
+	if (sample == PROFILE_FULL)
+		return -ENOMEM;
+	return when ? add_event(ingest, sample, when) : 0;
 }
 
 int ingest_event(struct ingest *ingest, const void *data, size_t len)
@@ -498,13 +546,11 @@ int ingest_event(struct ingest *ingest, const void *data, size_t len)
 
 int ingest_events_settle(struct ingest *ingest)
 {
-	struct profile *profile = ingest->options.profile;
-	uint64_t start = profile_meta(profile)->start_us;
 	size_t kept = 0;
 
 	for (size_t at = 0; at + sizeof(struct wire_event) <= ingest->waiting.len; at += sizeof(struct wire_event)) {
 		struct wire_event event;
-		uint64_t *sample, time;
+		uint64_t *sample;
 
 		memcpy(&event, ingest->waiting.data + at, sizeof(event));
 		sample = map_get(&ingest->samples, event.key);
@@ -513,12 +559,7 @@ int ingest_events_settle(struct ingest *ingest)
 			kept += sizeof(event);
 			continue;
 		}
-		time = WIRE_EVENT_US(event.when);
-		if (profile_add_event(profile, &(struct profile_event){
-						       .time_us = time > start ? time - start : 0,
-						       .sample = *sample,
-						       .cpu = WIRE_EVENT_CPU(event.when),
-					       }) == PROFILE_FULL)
+		if (add_event(ingest, (uint32_t)*sample, event.when))
 			return -ENOMEM;
 	}
 	ingest->waiting.len = kept;

@@ -13,6 +13,7 @@ struct profile;
 struct profile_frame;
 struct wire_event;
 struct wire_file;
+struct wire_frame;
 struct wire_key;
 
 struct ingest;
@@ -58,6 +59,10 @@ int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct in
 
 /* One drained count. */
 int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t count);
+
+/* One sample whose user stack comes with it, leaf first. `when` as in struct wire_event, 0 if times are not kept. */
+int ingest_sample(struct ingest *ingest, const struct wire_key *key, const struct wire_frame *frames, size_t len,
+		  uint64_t when);
 
 /* One event. It waits until its key has been drained; ingest_events_settle moves those that can go. */
 int ingest_event(struct ingest *ingest, const void *data, size_t len);

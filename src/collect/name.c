@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "collect/files.h"
 #include "collect/jit.h"
+#include "profile/expand.h"
 #include "profile/profile.h"
 #include "sym/kernel.h"
 #include "sym/vdso.h"
@@ -24,10 +25,10 @@
 /* What belongs together in one request: frames of one file, or of one process's own code. */
 struct unit {
 	struct namer *namer;
-	uint32_t kind; /* enum frame_kind */
+	uint32_t kind;   /* enum frame_kind */
 	uint32_t number; /* of the file or process; 0 for the vDSO */
 	int fd;
-	uint32_t pid; /* who maps it */
+	uint32_t pid;     /* who maps it */
 	uint32_t *frames; /* sorted by address */
 	uint64_t *addresses;
 	size_t len, cap;
@@ -40,6 +41,7 @@ struct namer {
 	size_t units_len, units_cap;
 	struct map by_file, by_process; /* number → index of unit + 1 */
 	struct unit vdso;
+	struct expand *inlines; /* what frames turn out to be */
 };
 
 int namer_new(struct namer **ret, const struct namer_options *options)
@@ -51,7 +53,7 @@ int namer_new(struct namer **ret, const struct namer_options *options)
 	namer->options = *options;
 	namer->vdso = (struct unit){ .namer = namer, .kind = FRAME_VDSO, .fd = -1 };
 	*ret = namer;
-	return 0;
+	return expand_new(&namer->inlines);
 }
 
 static void unit_free(struct unit *unit)
@@ -71,6 +73,7 @@ void namer_free(struct namer *namer)
 		free(namer->units[i]);
 	}
 	unit_free(&namer->vdso);
+	expand_free(namer->inlines);
 	map_free(&namer->by_file);
 	map_free(&namer->by_process);
 	free(namer->units);
@@ -245,16 +248,46 @@ static int gather(struct namer *namer, struct unit *kernel)
 
 static int ask_names(struct unit *unit, int debug, bool last);
 
+/* The function, and its line where that is known: "main main.c:12". PROFILE_FULL if memory is out. */
+static uint32_t name_string(struct profile *profile, const struct answer_frame *found)
+{
+	autobuf struct buf text = { 0 };
+	const char *slash;
+
+	if (!found->source_len || !found->line)
+		return profile_bytes(profile, found->name, found->name_len);
+	slash = memrchr(found->source, '/', found->source_len);
+	slash = slash ? slash + 1 : found->source;
+	buf_add(&text, found->name, found->name_len);
+	buf_addc(&text, ' ');
+	buf_add(&text, slash, (size_t)(found->source + found->source_len - slash));
+	buf_addf(&text, ":%u", found->line);
+	return buf_error(&text) ? PROFILE_FULL : profile_bytes(profile, text.data, text.len);
+}
+
+/* The last of the list is the function that the frame is in; those before it were inlined there. */
 static void set_names(struct unit *unit, uint32_t frame, const struct answer_frame *list, size_t len)
 {
 	struct profile *profile = unit->namer->options.profile;
-	uint32_t name;
+	struct profile_frame inlined = *profile_frame(profile, frame);
+	uint32_t frames[SYMBOLS_INLINE_MAX], name;
 
 	if (!len)
 		return;
-	name = profile_bytes(profile, list[len - 1].name, list[len - 1].name_len);
-	if (name != PROFILE_FULL)
-		profile_frame(profile, frame)->name = name;
+	name = name_string(profile, &list[len - 1]);
+	if (name == PROFILE_FULL)
+		return;
+	profile_frame(profile, frame)->name = name;
+	inlined.kind = FRAME_INLINE;
+	for (size_t i = 0; i + 1 < len; i++) {
+		inlined.name = name_string(profile, &list[i]);
+		frames[i] = inlined.name == PROFILE_FULL ? PROFILE_FULL : profile_add_frame(profile, &inlined);
+		if (frames[i] == PROFILE_FULL)
+			return;
+	}
+	frames[len - 1] = frame;
+	if (len > 1)
+		expand_frame(unit->namer->inlines, frame, frames, len);
 }
 
 static int take_names(struct unit *unit, struct answer_reader *reader)
@@ -317,9 +350,9 @@ static void named(void *arg, int err, const void *reply, size_t len)
 static int ask_names(struct unit *unit, int debug, bool last)
 {
 	struct profile *profile = unit->namer->options.profile;
-	const char *path = unit->kind == FRAME_USER ?
-				   profile_text(profile, profile_file(profile, unit->number)->path, NULL) :
-				   "[vdso]";
+	const char *path = unit->kind == FRAME_USER
+				   ? profile_text(profile, profile_file(profile, unit->number)->path, NULL)
+				   : "[vdso]";
 	const char *slash = strrchr(path, '/');
 	int fds[2] = { unit->fd, debug };
 	autobuf struct buf request = { 0 };
@@ -397,5 +430,6 @@ int namer_run(struct namer *namer)
 	err = err ? err : worker_pump(namer->options.worker, false); /* it works while we read the kernel's names */
 	err = err ? err : name_kernel(&kernel);
 	unit_free(&kernel);
-	return err ? err : worker_pump(namer->options.worker, true);
+	err = err ? err : worker_pump(namer->options.worker, true);
+	return err ? err : expand_apply(namer->inlines, namer->options.profile);
 }

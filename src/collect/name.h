@@ -32,7 +32,7 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd);
 /* A process of the profile in whose anonymous code a frame lies: its perf map is opened while it can be found. */
 void namer_jit(struct namer *namer, uint32_t process);
 
-/* Names every frame that has none yet. Waits for the worker. */
+/* Names every frame that has none yet. Waits for the worker. Numbers of stacks and samples may change by it. */
 int namer_run(struct namer *namer);
 
 #endif

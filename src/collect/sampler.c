@@ -90,6 +90,9 @@ static int set_sizes(struct sampler *sampler, const struct collect_options *opti
 	err |= bpf_map__set_max_entries(skel->maps.ring, (uint32_t)ring);
 	err |= bpf_map__set_max_entries(skel->maps.counters, WIRE_GENERATIONS * sampler->cpus);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, sampler->cpus);
+	err |= bpf_map__set_max_entries(skel->maps.earlies, options->unwind == WIRE_UNWIND_AUTO ? sampler->cpus : 1);
+	if (options->unwind != WIRE_UNWIND_AUTO)
+		err |= bpf_map__set_max_entries(skel->maps.early_ring, (uint32_t)sysconf(_SC_PAGESIZE));
 	err |= bpf_map__set_max_entries(skel->maps.pids, (uint32_t)options->pids_len + (following ? CHILDREN_MAX : 1));
 	err |= bpf_map__set_max_entries(skel->maps.tids, (uint32_t)options->tids_len + 1);
 	err |= bpf_map__set_max_entries(skel->maps.comms, (uint32_t)options->comms_len + 1);
@@ -188,6 +191,15 @@ static int notice_record(void *arg, void *data, size_t len)
 	return 0;
 }
 
+static int early_record(void *arg, void *data, size_t len)
+{
+	struct sampler *sampler = arg;
+	int err = sampler->sinks->early(sampler->sinks->arg, data, len);
+
+	sampler->sink_error = sampler->sink_error ? sampler->sink_error : err;
+	return 0;
+}
+
 static int open_shared(struct sampler *sampler)
 {
 	struct sampler_bpf *skel = sampler->skel;
@@ -200,6 +212,8 @@ static int open_shared(struct sampler *sampler)
 	sampler->rings = ring_buffer__new(bpf_map__fd(skel->maps.ring), stack_record, sampler, NULL);
 	if (!sampler->rings || ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.notices), notice_record, sampler))
 		return fail(-errno, "opening the rings");
+	if (ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.early_ring), early_record, sampler))
+		return fail(-errno, "opening the ring of early samples");
 	if (sampler->want_events &&
 	    ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.events), event_record, sampler))
 		return fail(-errno, "opening the ring of events");

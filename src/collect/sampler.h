@@ -58,7 +58,7 @@ uint64_t sampler_counter(const struct sampler *sampler, enum wire_counter counte
 typedef int sampler_record(void *arg, void *data, size_t len);
 
 struct sampler_sinks {
-	sampler_record *stack, *event, *notice;
+	sampler_record *stack, *event, *notice, *early;
 	int (*count)(void *arg, const struct wire_key *key, uint64_t count);
 	void *arg;
 };

@@ -134,8 +134,11 @@ static void refuse(struct table *table, const char *reason)
 {
 	struct tables *tables = table->tables;
 
+	const struct wire_table none = { 0 };
+
 	table->refused = true;
 	tables->stats.refused++;
+	bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &table->id, &none, BPF_ANY);
 	if (tables->options.refused)
 		tables->options.refused(tables->options.arg, table->id, reason);
 }
@@ -389,6 +392,34 @@ void tables_want(struct tables *tables, uint64_t id, int fd)
 	if (buf_error(&request) ||
 	    worker_ask(tables->options.worker, request.data, request.len, &fd, 1, built, table))
 		refuse(table, "unwind_failed");
+}
+
+/* The last row of the page that is not above the offset, as the kernel side finds it. */
+int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret)
+{
+	uint64_t *slot = map_get(&tables->by_file, id);
+	const struct table *table = slot ? tables->list[*slot - 1] : NULL;
+	uint64_t number = offset >> WIRE_PAGE_SHIFT;
+	const struct wire_page *page;
+	const uint16_t *cells;
+	uint32_t low = 0, high;
+
+	if (!table || (!table->published && !table->refused))
+		return -EAGAIN;
+	if (!table->published || number < table->wire.first_page || number - table->wire.first_page >= table->wire.pages)
+		return 0;
+	page = &tables->pages[table->wire.first_index + (number - table->wire.first_page)];
+	cells = tables->slabs[page->slab].cells->cells + page->start;
+	for (high = page->count; high - low > 1;) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (cells[middle] <= (offset & 0xffff))
+			low = middle;
+		else
+			high = middle;
+	}
+	*ret = tables->rules[cells[page->count + low]];
+	return 1;
 }
 
 void tables_age(struct tables *tables)

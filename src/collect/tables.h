@@ -12,6 +12,7 @@
 
 struct sampler;
 struct tables;
+struct wire_rule;
 struct worker;
 
 struct tables_options {
@@ -28,6 +29,9 @@ void tables_free(struct tables *tables);
 
 /* Asks for the table of a file, by the id that frames carry, unless it is there or was refused. Never waits. */
 void tables_want(struct tables *tables, uint64_t id, int fd);
+
+/* The rule for an offset in a file. 1: it is there; 0: the file has none; -EAGAIN: not known yet. */
+int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret);
 
 /* A new epoch of use: tables not used for the longest are given up first when room is needed. */
 void tables_age(struct tables *tables);

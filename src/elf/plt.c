@@ -106,6 +106,23 @@ static bool is_plt(const struct image_section *section)
 		!strcmp(section->name, ".plt.got"));
 }
 
+bool plt_range(const struct image *image, uint64_t *ret_start, uint64_t *ret_end)
+{
+	*ret_start = UINT64_MAX;
+	*ret_end = 0;
+	for (uint32_t number = 1; number < image_sections(image); number++) {
+		struct image_section section;
+		uint64_t end;
+
+		if (!image_section(image, number, &section) || !is_plt(&section) ||
+		    __builtin_add_overflow(section.address, section.size, &end))
+			continue;
+		*ret_start = section.address < *ret_start ? section.address : *ret_start;
+		*ret_end = end > *ret_end ? end : *ret_end;
+	}
+	return *ret_start < *ret_end;
+}
+
 bool plt_find(const struct image *image, uint64_t address, struct plt_stub *ret)
 {
 	for (uint32_t number = 1; number < image_sections(image); number++) {

@@ -100,26 +100,39 @@ static bool known(const struct profile *profile, enum profile_table which, uint3
 	return number < profile_count(profile, which);
 }
 
+static void table_free(struct table *table)
+{
+	intern_free(table->keys);
+	free(table->records);
+	*table = (struct table){ 0 };
+}
+
+/* With nothing in it but number 0. */
+static int table_new(struct table *ret, enum profile_table which)
+{
+	*ret = (struct table){ 0 };
+	if (which != PROFILE_EVENTS && intern_new(&ret->keys) < 0)
+		return -ENOMEM;
+	if (which == PROFILE_STRINGS)
+		return 0;
+	if (!table_reserve(ret, record_size[which]))
+		return -ENOMEM;
+	memset(ret->records, 0, record_size[which]);
+	ret->len = 1;
+	return 0;
+}
+
 int profile_new(struct profile **ret)
 {
 	struct profile *profile = calloc(1, sizeof(*profile));
+	int err = 0;
 
 	if (!profile)
 		return -ENOMEM;
 	profile->meta = calloc(1, sizeof(*profile->meta));
-	for (int i = 0; i < PROFILE_TABLES; i++) {
-		struct table *table = &profile->tables[i];
-
-		if (i != PROFILE_EVENTS && intern_new(&table->keys) < 0)
-			break;
-		if (i == PROFILE_STRINGS)
-			continue;
-		if (!table_reserve(table, record_size[i]))
-			break;
-		memset(table->records, 0, record_size[i]);
-		table->len = 1;
-	}
-	if (!profile->meta || profile->tables[PROFILE_TABLES - 1].len == 0) {
+	for (int i = 0; i < PROFILE_TABLES && !err; i++)
+		err = table_new(&profile->tables[i], (enum profile_table)i);
+	if (!profile->meta || err) {
 		profile_free(profile);
 		return -ENOMEM;
 	}
@@ -131,10 +144,8 @@ void profile_free(struct profile *profile)
 {
 	if (!profile)
 		return;
-	for (int i = 0; i < PROFILE_TABLES; i++) {
-		intern_free(profile->tables[i].keys);
-		free(profile->tables[i].records);
-	}
+	for (int i = 0; i < PROFILE_TABLES; i++)
+		table_free(&profile->tables[i]);
 	free(profile->meta);
 	free(profile);
 }
@@ -344,6 +355,35 @@ uint64_t profile_counter_value(const struct profile *profile, const char *group,
 			return counter->value;
 	}
 	return 0;
+}
+
+int profile_take_stacks(struct profile *profile, struct profile_stacks *ret)
+{
+	struct table *nodes = &profile->tables[PROFILE_NODES], *samples = &profile->tables[PROFILE_SAMPLES];
+	struct table *events = &profile->tables[PROFILE_EVENTS], fresh[3] = { 0 };
+
+	if (table_new(&fresh[0], PROFILE_NODES) || table_new(&fresh[1], PROFILE_SAMPLES) ||
+	    table_new(&fresh[2], PROFILE_EVENTS)) {
+		for (int i = 0; i < 3; i++)
+			table_free(&fresh[i]);
+		return -ENOMEM;
+	}
+	*ret = (struct profile_stacks){ nodes->records, samples->records, events->records,
+					nodes->len,     samples->len,     events->len };
+	intern_free(nodes->keys);
+	intern_free(samples->keys);
+	*nodes = fresh[0];
+	*samples = fresh[1];
+	*events = fresh[2];
+	return 0;
+}
+
+void profile_stacks_free(struct profile_stacks *stacks)
+{
+	free(stacks->nodes);
+	free(stacks->samples);
+	free(stacks->events);
+	*stacks = (struct profile_stacks){ 0 };
 }
 
 uint32_t profile_count(const struct profile *profile, enum profile_table table)

@@ -144,6 +144,19 @@ void profile_label(const struct profile *profile, uint32_t set, uint32_t *ret_re
 		   uint32_t *ret_value);
 uint64_t profile_counter_value(const struct profile *profile, const char *group, const char *name); /* 0 if unknown */
 
+/*
+ * For transformations: what can be made anew from other frames. Taken out, the profile has no stacks, samples or events
+ * until they are added again; numbers are those that the records had.
+ */
+struct profile_stacks {
+	struct profile_node *nodes;
+	struct profile_sample *samples;
+	struct profile_event *events;
+	uint32_t nodes_len, samples_len, events_len; /* number 0 included */
+};
+int profile_take_stacks(struct profile *profile, struct profile_stacks *ret);
+void profile_stacks_free(struct profile_stacks *stacks);
+
 /* How many numbers each table has, number 0 included: walk from 1. */
 enum profile_table {
 	PROFILE_STRINGS,

@@ -40,9 +40,11 @@ struct symbols {
 	bool indexed; /* table, packed and frames are as they should be */
 	bool info_tried;
 	bool has_start; /* the entry point is _start */
-	bool has_all;   /* all functions have symbols, as far as can be known */
 	const char *reason;
-	struct buf text; /* of the last answer */
+	uint64_t stubs_start, stubs_end;
+	struct buf text;   /* of the last answer */
+	const char *known; /* a symbol's name as it stands in the file, and for people: most questions come in groups */
+	struct buf known_text;
 };
 
 /* ---- opening ---- */
@@ -137,6 +139,7 @@ static void forget_index(struct symbols *symbols)
 	symbols->packed = NULL;
 	symbols->packed_bytes = NULL;
 	symbols->packed_len = 0;
+	symbols->known = NULL;
 	symbols->indexed = false;
 }
 
@@ -158,6 +161,7 @@ void symbols_free(struct symbols *symbols)
 	image_free(symbols->debug);
 	image_free(symbols->alt);
 	buf_free(&symbols->text);
+	buf_free(&symbols->known_text);
 	free(symbols->file);
 	free(symbols);
 }
@@ -262,7 +266,6 @@ static void fill_table(struct symbols *symbols)
 		found = take(symbols, symbols->debug, SHT_SYMTAB);
 	if (!found)
 		found = take_packed(symbols);
-	symbols->has_all = found > 0;
 	if (found >= 0)
 		take(symbols, symbols->image, SHT_DYNSYM);
 	table_seal(symbols->table);
@@ -285,6 +288,7 @@ static bool index_file(struct symbols *symbols)
 		return false;
 	}
 	fill_table(symbols);
+	plt_range(symbols->image, &symbols->stubs_start, &symbols->stubs_end);
 	err = ehframe_open(&symbols->frames, symbols->image);
 	if (err && err != -ENODATA)
 		symbols->reason = reason_of(err, NULL);
@@ -315,6 +319,22 @@ static void add_name(struct symbols *symbols, const char *name)
 		demangle(&symbols->text, copy.data, symbols->options.demangle);
 }
 
+static void add_symbol(struct symbols *symbols, const char *name)
+{
+	size_t before = symbols->text.len;
+
+	if (symbols->known == name) {
+		buf_add(&symbols->text, symbols->known_text.data, symbols->known_text.len);
+		return;
+	}
+	add_name(symbols, name);
+	if (buf_error(&symbols->text))
+		return;
+	buf_clear(&symbols->known_text);
+	buf_add(&symbols->known_text, symbols->text.data + before, symbols->text.len - before);
+	symbols->known = buf_error(&symbols->known_text) ? NULL : name;
+}
+
 static void add_nameless(struct symbols *symbols, uint64_t start)
 {
 	buf_addf(&symbols->text, "%s@0x%llx", symbols->file, (unsigned long long)start);
@@ -325,7 +345,8 @@ static bool find_stub(struct symbols *symbols, uint64_t address, struct function
 {
 	struct plt_stub stub;
 
-	if (!plt_find(symbols->image, address, &stub))
+	if (address < symbols->stubs_start || address >= symbols->stubs_end ||
+	    !plt_find(symbols->image, address, &stub))
 		return false;
 	ret->start = stub.start;
 	if (stub.name) {
@@ -380,7 +401,7 @@ static bool find_function(struct symbols *symbols, uint64_t address, struct func
 	if (!index_file(symbols))
 		return false;
 	if (table_find(symbols->table, address, &symbol)) {
-		add_name(symbols, symbol.name);
+		add_symbol(symbols, symbol.name);
 		ret->start = symbol.start;
 		return true;
 	}
@@ -500,7 +521,7 @@ static size_t give(struct symbols *symbols, const struct answer *answer, struct 
 
 size_t symbols_find(struct symbols *symbols, uint64_t offset, struct symbol_name *list, size_t max)
 {
-	struct answer answer = { .len = 0 };
+	struct answer answer;
 	struct function function;
 	uint64_t address;
 
@@ -509,12 +530,15 @@ size_t symbols_find(struct symbols *symbols, uint64_t offset, struct symbol_name
 	if (!max || !image_offset_to_address(symbols->image, offset, &address) ||
 	    !image_executable(symbols->image, address))
 		return 0;
+	answer.len = 0;
 	if (symbols->go)
 		answer_go(symbols, address, max, &answer);
 	if (!answer.len && find_function(symbols, address, &function)) {
 		answer.len = 1;
 		answer.name[0] = function.name;
 		answer.start[0] = function.start;
+		answer.source[0] = 0;
+		answer.line[0] = 0;
 		if (symbols->options.inlines || symbols->options.lines)
 			answer_dwarf(symbols, address, max, &answer);
 	}

@@ -39,7 +39,7 @@ void symbols_free(struct symbols *symbols);
 struct symbols_debug {
 	unsigned char build_id[SYMBOLS_BUILD_ID_MAX];
 	size_t build_id_len;
-	char link[256];     /* .gnu_debuglink: a file name without slashes */
+	char link[256]; /* .gnu_debuglink: a file name without slashes */
 	uint32_t link_crc;
 	char alt_link[256]; /* .gnu_debugaltlink (dwz), for lines and inlines */
 	bool wanted;        /* the file alone does not have all names, or not the DWARF that was asked for */

@@ -279,7 +279,7 @@ static void radix_sort(struct entry *list, size_t len, unsigned int shift)
 	}
 }
 
-/* Of those with one start and size, only the best kind from the best source stays; names are compared when asked for. */
+/* Of those with one start and size, only the best kind from the best source stays: names are compared when asked. */
 static void drop_aliases(struct table *table)
 {
 	const struct entry *best = NULL;

@@ -92,7 +92,8 @@ STEP_INLINE int step_cfa(const struct step_regs *regs, const struct wire_rule *r
 STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule)
 {
 	__u64 cfa = 0, fp = regs->r[STEP_FP], pair[2];
-	__s64 save = rule->saves[WIRE_SAVE_FP], from = rule->from_fp & 1 ? fp : 0;
+	__u64 from = rule->from_fp & 1 ? fp : 0;
+	__s64 save = rule->saves[WIRE_SAVE_FP];
 	int err = step_cfa(regs, rule, &cfa);
 
 	if (err)
@@ -120,18 +121,15 @@ STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule)
 }
 
 /*
- * The other registers that the rule restores: before step_rule, which changes what they are found from. Few rules have
+ * The other registers that the rule restores: after step_rule, with the frame pointer as it was before. Few rules have
  * any; a register that cannot be read is left as it is, and whoever needs it later finds out.
  */
-STEP_INLINE void step_saves(struct step_regs *regs, const struct wire_rule *rule)
+STEP_INLINE void step_saves(struct step_regs *regs, const struct wire_rule *rule, __u64 fp)
 {
 	static const __u8 numbers[WIRE_SAVES] = { STEP_FP, 3, 12, 13, 14, 15 };
-	__u64 cfa = 0, fp = regs->r[STEP_FP];
 
-	if (step_cfa(regs, rule, &cfa))
-		return;
 	for (int i = 1; i < WIRE_SAVES; i++) {
-		__u64 at = (rule->from_fp >> i & 1 ? fp : cfa) + (__s64)rule->saves[i], value;
+		__u64 at = (rule->from_fp >> i & 1 ? fp : regs->r[STEP_SP]) + (__s64)rule->saves[i], value;
 
 		if (rule->saves[i] != WIRE_NOT_SAVED && !STEP_READ(&value, sizeof(value), at))
 			regs->r[numbers[i]] = value;

@@ -47,10 +47,10 @@ stubs_agree() {
 	objdump -d --no-show-raw-insn -j .plt -j .plt.sec -j .plt.got "$1" 2>/dev/null |
 		awk '/^[0-9a-f]+ <.*@plt>:$/ { gsub(/[<>:]/, ""); print "0x" $1, $2 }' | sed 's/^0x0*/0x/' >plt.wanted
 	awk '{ print $1 }' plt.wanted | "$symname" --raw --vaddr "$1" | awk '{ print $1, $3 }' >plt.got
-	[ -s plt.wanted ] && diff plt.wanted plt.got >plt.diff || {
-		diag "$1: $(head -n 5 plt.diff 2>/dev/null)"
+	if [ ! -s plt.wanted ] || ! diff plt.wanted plt.got >plt.diff; then
+		diag "$1: $(wc -l <plt.wanted) stubs: $(head -n 5 plt.diff 2>/dev/null)"
 		return 1
-	}
+	fi
 }
 
 for file in /bin/bash /usr/bin/perl /usr/bin/gdb; do
@@ -206,8 +206,8 @@ chain_of() {
 		NR > 1 && NR % 2 == 1 { sub(/ \(discriminator.*/, ""); printf "%s%s (%s)", joint, name, $0; joint = " <- " }'
 }
 
-for compiler in g++ clang++; do
-	"$compiler" -O2 -g -o inl inl.cc
+for compiler in g++ clang++ "g++ -gz=zlib"; do
+	$compiler -O2 -g -o inl inl.cc
 	start=$(address inl _Z7visiblei)
 	size=$(nm -S inl | awk '$4 == "_Z7visiblei" { print "0x" $2 }')
 	differ=0 deep=0

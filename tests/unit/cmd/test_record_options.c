@@ -282,6 +282,35 @@ static void test_flags(void **state)
 	assert_refused("--idle=yes", "--idle: takes no value");
 }
 
+static void test_names(void **state)
+{
+	struct parsed got = good("--inline --lines --demangle full");
+
+	(void)state;
+	assert_true(got.collect.inlines && got.collect.lines && !got.collect.raw);
+	assert_int_equal(got.collect.demangle, DEMANGLE_FULL);
+	parsed_free(&got);
+	got = good("--raw");
+	assert_true(got.collect.raw && !got.collect.inlines && !got.collect.lines);
+	assert_int_equal(got.collect.demangle, DEMANGLE_SHORT);
+	parsed_free(&got);
+	assert_refused("--demangle maybe", "--demangle: 'maybe'");
+	assert_refused("--unwind up", "--unwind: 'up'");
+}
+
+/* They go through; what is wrong with them is found by the reader of report options. */
+static void test_report(void **state)
+{
+	struct parsed got = good("--top 3 --by unit --focus x --tree");
+
+	(void)state;
+	assert_string_equal(got.options.report.top, "3");
+	assert_string_equal(got.options.report.by, "unit");
+	assert_string_equal(got.options.report.focus, "x");
+	assert_true(got.options.report.tree && !got.options.report.quality);
+	parsed_free(&got);
+}
+
 static void test_command(void **state)
 {
 	struct parsed got = good("-F 49 5 -- make -j4 -- x");
@@ -343,7 +372,8 @@ int main(void)
 		cmocka_unit_test(test_seconds),       cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_flags),         cmocka_unit_test(test_command),
 		cmocka_unit_test(test_outputs),       cmocka_unit_test(test_help),
-		cmocka_unit_test(test_hostile_words),
+		cmocka_unit_test(test_hostile_words), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

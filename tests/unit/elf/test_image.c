@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this breaks: files are refused that are fine, offsets lead to wrong addresses, or a damaged file ends the worker. */
+/* If this breaks: good files are refused, offsets lead to wrong addresses, or a damaged file ends the worker. */
 #include "elf/image.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If this breaks: samples get the name of a function that they are not in, or a damaged file costs more than its names. */
+/* If this breaks: samples get the name of a function that they are not in, or a damaged file costs more than names. */
 #include "sym/symbols.h"
 
 #include <errno.h>
@@ -347,7 +347,7 @@ static void test_a_name_without_end(void **state)
 	end(&made);
 }
 
-/* More than fit: what there is room for is named, and the reason is said. Nested without end: no search goes on and on. */
+/* More than fit: those that there is room for are named, and the reason is said. Searches among nested ones end. */
 static void test_too_many(void **state)
 {
 	enum { MANY = (2 << 20) + 1000 };

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * The first samples of a file: its unwind table is not there yet. Registers, the mappings with code and the stack go up
+ * to user space, and every file of the process is announced, so that its tables are there the next time.
+ */
+#ifndef WICK_BPF_EARLY_H
+#define WICK_BPF_EARLY_H
+
+#include "bpf/count.h"
+#include "bpf/mapping.h"
+
+#define EARLY_LEAVES 64   /* of the maple tree: a process with more mappings keeps those at its lower addresses */
+#define EARLY_LIST 512    /* mappings, before 6.1 */
+#define EARLY_PAGE 4096
+
+struct early_room {
+	struct wire_early head;
+	__u8 stack[WIRE_EARLY_STACK];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct early_room);
+} earlies SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 21);
+} early_ring SEC(".maps");
+
+static __always_inline struct early_room *early_of_cpu(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&earlies, &cpu);
+}
+
+/* Adds the mapping s->early_vma if there is code in it. */
+__attribute__((noinline)) int early_add(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct early_room *early = early_of_cpu();
+	struct vm_area_struct *vma;
+	struct wire_early_map *map;
+	__u64 slot;
+	int at;
+
+	if (!s || !early)
+		return 1;
+	vma = (void *)s->early_vma;
+	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return 0;
+	s->address = BPF_CORE_READ(vma, vm_start);
+	at = mapping_find(which);
+	if (at < 0)
+		return 0;
+	at = index_of_mapping(at);
+	slot = s->early_maps;
+	asm volatile("" : "+r"(slot));
+	if (slot >= WIRE_EARLY_MAPS)
+		return 1;
+	map = &early->head.maps[slot];
+	map->start = s->mappings[at].start;
+	map->end = s->mappings[at].end;
+	map->owner = s->mappings[at].owner;
+	map->offset = s->mappings[at].offset;
+	map->kind = s->mappings[at].kind;
+	s->early_maps = slot + 1;
+	if (map->kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id))
+		mapping_announce(which);
+	return 0;
+}
+
+/* The leaf of the maple tree that holds s->early_next: all its mappings. Non-zero at the end of the tree. */
+__attribute__((noinline)) int early_leaf(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mm_struct *mm;
+	__u64 entry, max = ~0ULL;
+
+	if (!s)
+		return 1;
+	mm = (void *)s->mm;
+	entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
+	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
+		__u64 type = entry >> 3 & 15, arange = type == MAPLE_ARANGE_64, slot, pivot;
+
+		if (entry <= MAPLE_RESERVED || !type || (!depth && (entry & 3) != 2) ||
+		    bpf_probe_read_kernel(s->node, MAPLE_NODE_SIZE, (void *)(entry & ~255ULL)))
+			return 1;
+		if (type == MAPLE_LEAF_64)
+			break;
+		slot = mapping_slot(s->node, s->early_next, arange);
+		pivot = s->node[(1 + slot) & 31];
+		if (slot < (arange ? MAPLE_ARANGE_SLOTS : MAPLE_SLOTS) - 1 && pivot)
+			max = pivot;
+		entry = s->node[((arange ? MAPLE_ARANGE_SLOTS : MAPLE_SLOTS) + slot) & 31];
+	}
+	for (int i = 0; i < MAPLE_SLOTS; i++) {
+		s->leaf[i] = !i || (s->node[i] && s->node[i] < max) ? s->node[MAPLE_SLOTS + i] : 0;
+	}
+	s->early_next = max + 1;
+	return max >> 56 ? 2 : 0;
+}
+
+__attribute__((noinline)) int early_leaf_maps(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+
+	if (!s)
+		return 1;
+	for (int i = 0; i < MAPLE_SLOTS; i++) {
+		s->early_vma = s->leaf[i];
+		if (s->early_vma > MAPLE_RESERVED && early_add(which))
+			return 1;
+	}
+	return 0;
+}
+
+/* The next mapping of the list that kernels before 6.1 keep. */
+__attribute__((noinline)) int early_listed(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct vm_area_struct___rb *vma;
+
+	if (!s || !s->early_next)
+		return 1;
+	s->early_vma = s->early_next;
+	vma = (void *)s->early_next;
+	s->early_next = (__u64)BPF_CORE_READ(vma, vm_next);
+	return early_add(which);
+}
+
+static __always_inline void early_find_maps(struct scratch *s, __u32 which)
+{
+	struct mm_struct *mm = (void *)s->mm;
+
+	s->early_maps = 0;
+	s->early_next = 1;
+	if (bpf_core_field_exists(mm->mm_mt)) {
+		for (int i = 0; i < EARLY_LEAVES; i++) {
+			int end = early_leaf(which);
+
+			if (end == 1 || early_leaf_maps(which) || end)
+				break;
+		}
+		return;
+	}
+	s->early_next = (__u64)BPF_CORE_READ((struct mm_struct___rb *)mm, mmap);
+	for (int i = 0; i < EARLY_LIST; i++)
+		if (early_listed(which))
+			break;
+}
+
+/* The stack from its pointer up, page by page: a read that meets one missing page fails whole. The bytes copied. */
+__attribute__((noinline)) int early_stack(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct early_room *early = early_of_cpu();
+	__u64 used = 0, end;
+
+	if (!s || !early)
+		return 0;
+	s->address = early->head.registers[STEP_SP];
+	if (mapping_find(which) < 0)
+		return 0;
+	end = s->vm_end;
+	for (int i = 0; i < WIRE_EARLY_STACK / EARLY_PAGE; i++) {
+		__u64 at = early->head.stack_start + used, len = EARLY_PAGE - (at & (EARLY_PAGE - 1));
+
+		if (at >= end || used > WIRE_EARLY_STACK - EARLY_PAGE)
+			break;
+		asm volatile("" : "+r"(len));
+		if (len > EARLY_PAGE || bpf_probe_read_user(early->stack + used, len, (void *)at))
+			break;
+		used += len;
+	}
+	early->head.stack_len = used;
+	return 0;
+}
+
+/* True if user space will count the sample. */
+static __always_inline bool early_send(struct scratch *s, const struct wire_key *key, __u64 now)
+{
+	struct early_room *early = early_of_cpu();
+	__u64 len;
+
+	if (!early)
+		return false;
+	early->head.type = WIRE_EARLY;
+	early->head.when = (__u64)bpf_get_smp_processor_id() << 48 | WIRE_EVENT_US(now / 1000);
+	early->head.key = *key;
+	early->head.process = s->process;
+	*(struct step_regs *)early->head.registers = s->leaf_regs;
+	early_find_maps(s, SCRATCH_SAMPLE);
+	early->head.maps_len = s->early_maps;
+	early->head.stack_start = early->head.registers[STEP_SP];
+	early->head.stack_len = 0;
+	early_stack(SCRATCH_SAMPLE);
+	len = early->head.stack_len;
+	asm volatile("" : "+r"(len));
+	if (len > WIRE_EARLY_STACK)
+		return false;
+	return !bpf_ringbuf_output(&early_ring, early, __builtin_offsetof(struct early_room, stack) + len,
+				   BPF_RB_FORCE_WAKEUP);
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user-space build of the unwinder: step.h over a copied stack. The copy is somebody's memory: nothing in it is
+ * believed, every read is inside the copy, and the number of frames is bounded. */
+#include "unwind/replay.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct copied_stack {
+	uint64_t start;
+	const unsigned char *bytes;
+	size_t len;
+};
+
+/* What the steps read from: they have no room for an argument of ours. */
+static _Thread_local const struct copied_stack *reading;
+
+static int replay_read(void *into, uint32_t len, uint64_t address)
+{
+	uint64_t at = address - reading->start;
+
+	if (address < reading->start || at > reading->len || len > reading->len - at)
+		return -1;
+	memcpy(into, reading->bytes + at, len);
+	return 0;
+}
+
+#define STEP_READ replay_read
+
+#include "unwind/step.h"
+
+bool replay_check(const void *data, size_t len)
+{
+	struct wire_early head;
+
+	if (len < sizeof(head))
+		return false;
+	memcpy(&head, data, sizeof(head));
+	return head.type == WIRE_EARLY && head.maps_len <= WIRE_EARLY_MAPS && head.stack_len <= WIRE_EARLY_STACK &&
+	       head.stack_len <= len - sizeof(head);
+}
+
+static const struct wire_early_map *find_map(const struct wire_early *early, uint64_t address)
+{
+	for (uint32_t i = 0; i < early->maps_len; i++)
+		if (address >= early->maps[i].start && address < early->maps[i].end)
+			return &early->maps[i];
+	return NULL;
+}
+
+static int step_by(struct step_regs *regs, const struct wire_rule *rule, int have, bool *ret_exact)
+{
+	uint64_t fp = regs->r[STEP_FP];
+	int result;
+
+	*ret_exact = false;
+	if (have <= 0 || rule->kind == WIRE_RULE_NONE)
+		return step_fp(regs);
+	if (rule->kind == WIRE_RULE_ROOT)
+		return STEP_ROOT;
+	if (rule->kind == WIRE_RULE_SIGNAL) {
+		*ret_exact = true;
+		return step_signal(regs);
+	}
+	result = step_rule(regs, rule);
+	if (result == STEP_MORE && rule->flags & WIRE_RULE_SAVES)
+		step_saves(regs, rule, fp);
+	return result;
+}
+
+static void add(struct replay_result *result, uint64_t owner, uint64_t where)
+{
+	result->frames[result->len++] = (struct wire_frame){ owner, where };
+}
+
+static int walk(const struct wire_early *early, replay_rule *find, void *arg, bool last, struct replay_result *ret)
+{
+	struct step_regs regs;
+	bool exact = true;
+	int result = STEP_MORE;
+
+	memcpy(&regs, early->registers, sizeof(regs));
+	while (result == STEP_MORE) {
+		uint64_t address = regs.r[STEP_IP] - !exact, where;
+		const struct wire_early_map *map = find_map(early, address);
+		struct wire_rule rule = { 0 };
+		int have = 0;
+
+		if (!map) {
+			result = WIRE_cut_no_mapping;
+			break;
+		}
+		if (ret->len >= WIRE_USER_FRAMES) {
+			result = WIRE_cut_depth;
+			break;
+		}
+		where = address + map->offset;
+		if (map->kind == WIRE_FRAME_FILE || map->kind == WIRE_FRAME_VDSO)
+			have = find(arg, map->owner, (uint32_t)map->kind, where, &rule);
+		if (have == -EAGAIN && !last)
+			return -EAGAIN;
+		add(ret, map->owner, WIRE_WHERE(map->kind, where));
+		result = step_by(&regs, &rule, have, &exact);
+		if (have == -EAGAIN && result == WIRE_cut_no_frame_pointer)
+			result = WIRE_cut_no_table;
+	}
+	ret->cut = result == STEP_ROOT ? 0 : (uint32_t)result;
+	if (ret->cut)
+		add(ret, 0, WIRE_WHERE(WIRE_FRAME_CUT, ret->cut));
+	return 0;
+}
+
+int replay(const void *data, replay_rule *rule, void *arg, bool last, struct replay_result *ret)
+{
+	struct wire_early head; /* a copy: aligned */
+	struct copied_stack stack;
+	int err;
+
+	memcpy(&head, data, sizeof(head));
+	stack = (struct copied_stack){ head.stack_start, (const unsigned char *)data + sizeof(head), head.stack_len };
+	ret->len = 0;
+	reading = &stack;
+	err = walk(&head, rule, arg, last, ret);
+	reading = NULL;
+	return err;
+}

@@ -64,6 +64,13 @@ LONG_TESTS :=
 PROGS := shares shares-pad short storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
 	deep compat32 without
 PROG_LIBS := libdla libdlb
+# tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
+# or NAME-VARIANT, of NAME.c, of NAME.cc, of NAME.rs or of the folder NAME of a Go program
+ZOO := plain plain-nopie plain-static plain-staticpie plain-musl plain-muslstatic plain-clang plain-fp plain-cet \
+	plain-gz plain-frames plain-gzframes plain-split exceptions exceptions-static threads threads-static signals \
+	signals-static signals-musl context vfork deep tail plt plt-cet plt-now variable realign realign-clang loads \
+	edges clock assembly rust go
+ZOO_LIBS := libtiny libloaded libassembly
 # What of them goes to the machines of tests/vm, linked statically
 STATIC_PROGS := $(filter-out dl,$(PROGS))
 # bench/progs/: a load, built twice, and what runs the tools to measure them
@@ -242,6 +249,62 @@ $(BUILD)/bench/cost: bench/progs/cost.c
 	$(prog)
 	$Qmkdir -p $(@D)
 	$Q$(prog_cc) -lbpf
+
+# ---- The zoo: what unwinding is tried on ----
+
+ZOO_CFLAGS = -O2 -fomit-frame-pointer -fcf-protection=none
+ZOO_CC = $(CC)
+ZOO_LDLIBS =
+ZOO_FILES := $(ZOO:%=$(BUILD)/zoo/%) $(ZOO_LIBS:%=$(BUILD)/zoo/%.so)
+zoo_source = $(word 1,$(wildcard $(addprefix tests/unwind/zoo/$(firstword $(subst -, ,$1)).,c cc)))
+
+$(BUILD)/zoo/%-nopie: ZOO_LDLIBS = -no-pie -fno-pie
+$(BUILD)/zoo/%-static: ZOO_LDLIBS = -static
+$(BUILD)/zoo/%-staticpie: ZOO_LDLIBS = -static-pie
+$(BUILD)/zoo/%-musl $(BUILD)/zoo/%-muslstatic: ZOO_CC = musl-gcc
+$(BUILD)/zoo/%-muslstatic: ZOO_LDLIBS = -static
+$(BUILD)/zoo/%-clang: ZOO_CC = $(CLANG)
+$(BUILD)/zoo/%-fp: ZOO_CFLAGS = -O2 -fno-omit-frame-pointer -fcf-protection=none -DZOO_FP
+$(BUILD)/zoo/%-cet: ZOO_CFLAGS = -O2 -fomit-frame-pointer -fcf-protection=full
+$(BUILD)/zoo/%-gz: ZOO_CFLAGS += -g -gz=zlib
+# Without .eh_frame but that of the C library's parts: what there is, is meant for debuggers.
+$(addprefix $(BUILD)/zoo/%-,frames gzframes split): ZOO_CFLAGS += -g -fno-asynchronous-unwind-tables -fno-unwind-tables
+$(BUILD)/zoo/%-gzframes: ZOO_CFLAGS += -gz=zlib
+$(BUILD)/zoo/plt-cet: ZOO_LDLIBS += -Wl,-z,ibtplt
+$(BUILD)/zoo/plt $(BUILD)/zoo/plt-cet: ZOO_LDLIBS += -Wl,-z,lazy -fplt
+$(BUILD)/zoo/plt-now: ZOO_LDLIBS += -Wl,-z,now
+$(BUILD)/zoo/plt $(BUILD)/zoo/plt-cet $(BUILD)/zoo/plt-now: $(BUILD)/zoo/libtiny.so
+$(BUILD)/zoo/plt $(BUILD)/zoo/plt-cet $(BUILD)/zoo/plt-now: ZOO_LDLIBS += $(BUILD)/zoo/libtiny.so -Wl,-rpath,'$$ORIGIN'
+$(BUILD)/zoo/assembly: $(BUILD)/zoo/libassembly.so
+$(BUILD)/zoo/assembly: ZOO_LDLIBS += $(BUILD)/zoo/libassembly.so -Wl,-rpath,'$$ORIGIN' tests/unwind/zoo/assembly.S
+$(BUILD)/zoo/assembly: tests/unwind/zoo/assembly.S
+$(BUILD)/zoo/exceptions $(BUILD)/zoo/exceptions-static: ZOO_CC = g++
+$(BUILD)/zoo/edges: ZOO_CFLAGS += -fno-toplevel-reorder -falign-functions=1
+$(BUILD)/zoo/realign $(BUILD)/zoo/realign-clang: ZOO_CFLAGS += -Wno-psabi
+
+$(foreach name,$(filter-out rust go,$(ZOO)),$(eval $(BUILD)/zoo/$(name): $(call zoo_source,$(name))))
+$(filter-out %/rust %/go,$(ZOO:%=$(BUILD)/zoo/%)): tests/unwind/zoo/zoo.h
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(ZOO_CC) -D_GNU_SOURCE -Wall -Wextra $(ZOO_CFLAGS) -o $@ $(call zoo_source,$(@F)) $(ZOO_LDLIBS)
+	$Q$(if $(filter %-split,$@),objcopy --only-keep-debug $@ $@.debug && \
+		objcopy --strip-debug --add-gnu-debuglink=$@.debug $@)
+
+$(ZOO_LIBS:%=$(BUILD)/zoo/%.so): $(BUILD)/zoo/%.so: tests/unwind/zoo/%.c tests/unwind/zoo/zoo.h
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(CC) -D_GNU_SOURCE -Wall -Wextra $(ZOO_CFLAGS) -fPIC -shared -o $@ $<
+
+$(BUILD)/zoo/rust: tests/unwind/zoo/rust.rs
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Qenv -u MAKEFLAGS -u MFLAGS rustc -C opt-level=2 -C force-frame-pointers=no -C linker=$(CC) -o $@ $<
+
+$(BUILD)/zoo/go: tests/unwind/zoo/go/main.go tests/unwind/zoo/zoo.h
+	$(prog)
+	$Qmkdir -p $(@D)
+	$QGO111MODULE=off GOFLAGS= GOTOOLCHAIN=local GOPROXY=off CGO_ENABLED=1 CC=$(CC) \
+		GOCACHE=$(abspath $(BUILD))/gocache go build -o $@ $<
 
 # ---- What people type. Phases are separate invocations of this file: the set-up must be over before any tool is
 # ---- looked for, and tests must not share the machine with a compiler.

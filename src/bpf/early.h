@@ -78,14 +78,14 @@ __attribute__((noinline)) int early_leaf(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct mm_struct *mm;
-	__u64 entry, max = ~0ULL;
+	__u64 entry, max = ~0ULL, limit;
 
 	if (!s)
 		return 1;
 	mm = (void *)s->mm;
 	entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
-		__u64 type = entry >> 3 & 15, arange = type == MAPLE_ARANGE_64, slot, pivot;
+		__u64 type = entry >> 3 & 15, arange = mapping_is_arange(type), slot, pivot;
 
 		if (entry <= MAPLE_RESERVED || !type || (!depth && (entry & 3) != 2) ||
 		    bpf_probe_read_kernel(s->node, MAPLE_NODE_SIZE, (void *)(entry & ~255ULL)))
@@ -94,12 +94,17 @@ __attribute__((noinline)) int early_leaf(__u32 which)
 			break;
 		slot = mapping_slot(s->node, s->early_next, arange);
 		pivot = s->node[(1 + slot) & 31];
-		if (slot < (arange ? MAPLE_ARANGE_SLOTS : MAPLE_SLOTS) - 1 && pivot)
+		if (slot < mapping_slots(arange) - 1 && pivot)
 			max = pivot;
-		entry = s->node[((arange ? MAPLE_ARANGE_SLOTS : MAPLE_SLOTS) + slot) & 31];
+		entry = s->node[(mapping_slots(arange) + slot) & 31];
 	}
-	for (int i = 0; i < MAPLE_SLOTS; i++) {
-		s->leaf[i] = !i || (s->node[i] && s->node[i] < max) ? s->node[MAPLE_SLOTS + i] : 0;
+	limit = (max >> 56 ? 1ULL << 56 : max) - 1;
+	s->leaf[0] = s->node[MAPLE_SLOTS];
+	for (int i = 1; i < MAPLE_SLOTS; i++) { /* a slot is in use if the pivot before it is not zero, nor the last one */
+		__u64 pivot = s->node[i] - 1, used = ((pivot - limit) & ~pivot) >> 63;
+
+		asm volatile("" : "+r"(used));
+		s->leaf[i] = s->node[MAPLE_SLOTS + i] & -used;
 	}
 	s->early_next = max + 1;
 	return max >> 56 ? 2 : 0;

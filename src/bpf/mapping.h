@@ -28,9 +28,9 @@ enum {
  * The slot for an address: the first whose pivot is not below it. Pivots ascend, those not in use are zero. Counted
  * without a branch, because each branch here would double what the verifier has to follow.
  */
-static __always_inline __u64 mapping_slot(const __u64 *node, __u64 address, bool arange)
+static __always_inline __u64 mapping_slot(const __u64 *node, __u64 address, __u64 arange)
 {
-	__u64 last = address - 1, slot = 0, wide = !arange;
+	__u64 last = address - 1, slot = 0, wide = 1 - arange;
 
 	for (int i = 0; i < MAPLE_PIVOTS; i++) {
 		__u64 pivot = node[1 + i] - 1; /* zero becomes the highest */
@@ -42,13 +42,28 @@ static __always_inline __u64 mapping_slot(const __u64 *node, __u64 address, bool
 	return slot;
 }
 
+/* 1 if the node has ranges and gaps, and so fewer slots; 0 otherwise. Without a branch, too. */
+static __always_inline __u64 mapping_is_arange(__u64 type)
+{
+	__u64 is = ((type ^ MAPLE_ARANGE_64) - 1) >> 63;
+
+	asm volatile("" : "+r"(is));
+	return is;
+}
+
+/* Where the slots of a node begin, in words: behind its parent and pivots. As many slots as that. */
+static __always_inline __u64 mapping_slots(__u64 arange)
+{
+	return MAPLE_SLOTS - arange * (MAPLE_SLOTS - MAPLE_ARANGE_SLOTS);
+}
+
 static __always_inline struct vm_area_struct *mapping_in_maple(struct scratch *s)
 {
 	struct mm_struct *mm = (void *)s->mm;
 	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 
 	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
-		__u64 type = entry >> 3 & 15, arange = type == MAPLE_ARANGE_64, slot;
+		__u64 type = entry >> 3 & 15, arange = mapping_is_arange(type), slot;
 
 		if (entry <= MAPLE_RESERVED)
 			return NULL;
@@ -57,7 +72,7 @@ static __always_inline struct vm_area_struct *mapping_in_maple(struct scratch *s
 		if (!type || bpf_probe_read_kernel(s->node, MAPLE_NODE_SIZE, (void *)(entry & ~255ULL)))
 			return NULL;
 		slot = mapping_slot(s->node, s->address, arange);
-		entry = s->node[((arange ? MAPLE_ARANGE_SLOTS : MAPLE_SLOTS) + slot) & 31]; /* parent, pivots, slots */
+		entry = s->node[(mapping_slots(arange) + slot) & 31];
 		if (type == MAPLE_LEAF_64)
 			return (void *)entry;
 	}

@@ -73,16 +73,27 @@ static __always_inline void sample_who(struct task_struct *task, struct wire_key
 	bpf_get_current_comm(key->comm, sizeof(key->comm));
 }
 
+/* The id of the kernel stack in the scratch: apart, so that it is verified once. */
+__attribute__((noinline)) int sample_kernel_id(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	__u64 hash = settings.seed + 1;
+
+	if (!s)
+		return 0;
+	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES && i < s->kernel.count; i++)
+		hash = wire_mix(hash, s->kernel_frames[i]);
+	s->kernel.id = s->kernel.count ? (hash ?: 1) : 0;
+	return 0;
+}
+
 static __always_inline void sample_kernel_stack(struct scratch *s, struct arch_context *ctx)
 {
 	long len = bpf_get_stack(ctx, s->kernel_frames, WIRE_KERNEL_FRAMES * sizeof(__u64), 0);
-	__u32 frames = len > 0 ? len / sizeof(__u64) : 0;
-	__u64 hash = settings.seed + 1;
 
-	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES && i < frames; i++)
-		hash = wire_mix(hash, s->kernel_frames[i]);
-	s->kernel.count = frames;
-	s->kernel.id = frames ? (hash ?: 1) : 0;
+	s->kernel.count = len > 0 ? len / sizeof(__u64) : 0;
+	s->kernel.id = 0;
+	sample_kernel_id(SCRATCH_SAMPLE);
 }
 
 /* Takes the stacks and counts them. The counter to raise. */

@@ -56,6 +56,8 @@ struct scratch {
 	__u64 early_next; /* where to go on */
 	__u64 leaf[16];   /* mappings of a leaf of the tree */
 	struct wire_rule rule; /* whose saved registers are to be read */
+	struct wire_table table; /* to search, */
+	__u64 where;             /* for this offset in the file */
 	__u64 old_fp;          /* of the frame that the step began with */
 	struct arch_regs saved;
 	struct step_regs leaf_regs; /* as they were before the first step */

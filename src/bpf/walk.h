@@ -54,20 +54,24 @@ static __always_inline int walk_mapping(struct scratch *s, __u32 which)
 }
 
 /*
- * The rule for an offset in a file: the last row of its page that is not above it. Sixteen steps without a branch, so
- * that the verifier sees one path. Its number, or WALK_NO_RULE if the table does not reach there.
+ * The rule for an offset in a file (s->table, s->where): the last row of its page that is not above it. Sixteen steps
+ * without a branch, in logical shifts and a product, so that the verifier sees one path. Its number, or WALK_NO_RULE if the table does not reach there.
  */
-static __always_inline __u32 walk_search(const struct wire_table *table, __u64 offset)
+__attribute__((noinline)) int walk_search(__u32 which)
 {
-	__u32 index = (offset >> WIRE_PAGE_SHIFT) - table->first_page, zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct wire_page *page;
 	struct wire_slab *slab;
+	__u32 index, zero = 0;
 	__u64 low = 0;
 	void *map;
 
-	if (index >= table->pages)
+	if (!s)
 		return WALK_NO_RULE;
-	index += table->first_index;
+	index = (s->where >> WIRE_PAGE_SHIFT) - s->table.first_page;
+	if (index >= s->table.pages)
+		return WALK_NO_RULE;
+	index += s->table.first_index;
 	page = bpf_map_lookup_elem(&pages, &index);
 	if (!page || !page->count)
 		return WALK_NO_RULE;
@@ -77,20 +81,18 @@ static __always_inline __u32 walk_search(const struct wire_table *table, __u64 o
 		return WALK_NO_RULE;
 	page->used = session.epoch;
 	for (__u64 step = 1 << (WIRE_PAGE_SHIFT - 1); step; step >>= 1) {
-		__u64 at = low + step;
-		__s64 inside = (__s64)(at - page->count) >> 63; /* all ones if it is one of the rows */
-		__s64 above = (__s64)(offset & 0xffff) - slab->cells[(page->start + at) & (WIRE_SLAB_CELLS - 1)];
+		__u64 at = low + step, cell = slab->cells[(page->start + at) & (WIRE_SLAB_CELLS - 1)];
+		__u64 take = ((at - page->count) & (cell - (s->where & 0xffff) - 1)) >> 63; /* a row, and not above */
 
-		asm volatile("" : "+r"(inside), "+r"(above));
-		above >>= 63; /* all ones if the row is above what is wanted */
-		asm volatile("" : "+r"(above));
-		low += step & inside & ~above;
+		asm volatile("" : "+r"(take));
+		low += step * take;
 	}
 	return slab->cells[(page->start + page->count + low) & (WIRE_SLAB_CELLS - 1)];
 }
 
 /* The same by way of the CPU's cache. What is found is copied: most frames are then one look-up. */
-static __always_inline struct wire_rule *walk_rule(const struct wire_table *table, __u64 offset)
+static __always_inline struct wire_rule *walk_rule(struct scratch *s, __u32 which, const struct wire_table *table,
+						   __u64 offset)
 {
 	__u64 key = ((__u64)table->id << 40 ^ offset) + ((__u64)session.epoch << 60); /* an epoch marks its pages anew */
 	__u32 zero = 0, index;
@@ -103,7 +105,9 @@ static __always_inline struct wire_rule *walk_rule(const struct wire_table *tabl
 	row = &cache->rows[(offset ^ offset >> 9 ^ table->id << 4) & (ROW_CACHE - 1)];
 	if (row->key == key)
 		return &row->rule;
-	index = walk_search(table, offset);
+	s->table = *table;
+	s->where = offset;
+	index = walk_search(which);
 	rule = bpf_map_lookup_elem(&rules, &index);
 	if (!rule)
 		return NULL;
@@ -185,7 +189,7 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		return 1;
 	}
 	if (mapping->table.id && !s->no_table)
-		rule = walk_rule(&mapping->table, where);
+		rule = walk_rule(s, which, &mapping->table, where);
 	result = walk_caller(s, which, rule);
 	if (result == STEP_MORE) {
 		if (rule && rule->kind != WIRE_RULE_NONE)

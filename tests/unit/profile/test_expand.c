@@ -89,8 +89,8 @@ static void test_between_its_callers_and_what_it_calls(void **state)
 	count(f, STACK(f, f->a, f->b), 3);
 	count(f, STACK(f, f->a, f->c), 2);
 	BECOMES(f, f->b, f->x, f->y, f->b); /* innermost first */
-	assert_folded(f, "[unnamed];a;b;y_[i];x_[i] 3\n"
-			 "[unnamed];a;b;y_[i];x_[i];c 5\n"
+	assert_folded(f, "[unnamed];a;b;y_[i];x_[i];c 5\n"
+			 "[unnamed];a;b;y_[i];x_[i] 3\n"
 			 "[unnamed];a;c 2\n");
 }
 

@@ -36,10 +36,11 @@ ZOO static void zoo_ready(void)
 ZOO static unsigned long zoo_spin(unsigned long x)
 {
 	zoo_ready();
-	__asm__ volatile("mov $1, %%ebx; mov $3, %%ebp; mov $5, %%r12d; mov $7, %%r13d; mov $9, %%r14d; mov $11, %%r15d"
-			 :
-			 :
-			 : "rbx", "rbp", "r12", "r13", "r14", "r15");
+	__asm__ volatile("mov $1, %%ebx; mov $5, %%r12d; mov $7, %%r13d; mov $9, %%r14d; mov $11, %%r15d" ::
+				 : "rbx", "r12", "r13", "r14", "r15");
+#ifndef ZOO_FP
+	__asm__ volatile("mov $3, %%ebp" ::: "rbp");
+#endif
 	for (unsigned long turns = zoo_turns; turns; turns--) {
 		x = x * 6364136223846793005UL + 1442695040888963407UL;
 		__asm__ volatile("" : "+r"(x));

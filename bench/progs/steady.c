@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A load that never changes: spins on one CPU at the bottom of stacks that are 43 to 47 frames deep where frame
- * pointers are followed, among them main and what called it. Built twice, with frame pointers (FRAMES) and without. Depths and
+ * pointers are followed, among them main and what called it. Built twice, with frame pointers (FRAMES) and without.
+ * Depths and
  * leaves take turns, so that a profiler meets a few hundred different stacks and then the same ones again.
  *
  *   steady CPU

@@ -12,7 +12,7 @@ struct extent_run {
 
 struct extents {
 	uint32_t size;
-	uint32_t top; /* numbers from here on were never handed out */
+	uint32_t top;            /* numbers from here on were never handed out */
 	struct extent_run *free; /* below it, sorted, none touching another */
 	size_t len, cap;
 };

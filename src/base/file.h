@@ -26,6 +26,6 @@ int output_write(struct output *output, const void *data, size_t len);
 int output_commit(struct output *output); /* flush, check, rename */
 /* Takes away what is half-written, and nothing more: safe in a signal handler. */
 void output_abandon(const struct output *output);
-void output_free(struct output *output);  /* without commit: leaves nothing behind */
+void output_free(struct output *output); /* without commit: leaves nothing behind */
 
 #endif

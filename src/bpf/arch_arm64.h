@@ -44,12 +44,12 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 	return ctx->regs.pstate & ARCH_PSTATE_EL;
 }
 
-#define ARCH_FILL(into, from)                         \
-	({                                            \
-		for (int i = 0; i < 31; i++)          \
-			(into)->r[i] = (from).x[i];   \
-		(into)->r[STEP_SP] = (from).sp;       \
-		(into)->r[STEP_IP] = (from).pc;       \
+#define ARCH_FILL(into, from)                       \
+	({                                          \
+		for (int i = 0; i < 31; i++)        \
+			(into)->r[i] = (from).x[i]; \
+		(into)->r[STEP_SP] = (from).sp;     \
+		(into)->r[STEP_IP] = (from).pc;     \
 	})
 
 static __always_inline void arch_tick_regs(const struct arch_context *ctx, struct step_regs *ret, __u64 *ret_mode)

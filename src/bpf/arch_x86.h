@@ -39,25 +39,25 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 }
 
 /* The same registers in DWARF's order. */
-#define ARCH_FILL(into, from)                      \
-	({                                         \
-		(into)->r[0] = (from).ax;          \
-		(into)->r[1] = (from).dx;          \
-		(into)->r[2] = (from).cx;          \
-		(into)->r[3] = (from).bx;          \
-		(into)->r[4] = (from).si;          \
-		(into)->r[5] = (from).di;          \
-		(into)->r[STEP_FP] = (from).bp;    \
-		(into)->r[STEP_SP] = (from).sp;    \
-		(into)->r[8] = (from).r8;          \
-		(into)->r[9] = (from).r9;          \
-		(into)->r[10] = (from).r10;        \
-		(into)->r[11] = (from).r11;        \
-		(into)->r[12] = (from).r12;        \
-		(into)->r[13] = (from).r13;        \
-		(into)->r[14] = (from).r14;        \
-		(into)->r[15] = (from).r15;        \
-		(into)->r[STEP_IP] = (from).ip;    \
+#define ARCH_FILL(into, from)                   \
+	({                                      \
+		(into)->r[0] = (from).ax;       \
+		(into)->r[1] = (from).dx;       \
+		(into)->r[2] = (from).cx;       \
+		(into)->r[3] = (from).bx;       \
+		(into)->r[4] = (from).si;       \
+		(into)->r[5] = (from).di;       \
+		(into)->r[STEP_FP] = (from).bp; \
+		(into)->r[STEP_SP] = (from).sp; \
+		(into)->r[8] = (from).r8;       \
+		(into)->r[9] = (from).r9;       \
+		(into)->r[10] = (from).r10;     \
+		(into)->r[11] = (from).r11;     \
+		(into)->r[12] = (from).r12;     \
+		(into)->r[13] = (from).r13;     \
+		(into)->r[14] = (from).r14;     \
+		(into)->r[15] = (from).r15;     \
+		(into)->r[STEP_IP] = (from).ip; \
 	})
 
 static __always_inline void arch_tick_regs(const struct arch_context *ctx, struct step_regs *ret, __u64 *ret_mode)

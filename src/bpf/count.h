@@ -12,7 +12,7 @@
 static __always_inline __u64 count_wakeup(void *map)
 {
 	return bpf_ringbuf_query(map, BPF_RB_AVAIL_DATA) > settings.wakeup_bytes ? BPF_RB_FORCE_WAKEUP
-										  : BPF_RB_NO_WAKEUP;
+										 : BPF_RB_NO_WAKEUP;
 }
 
 /* Errors of map updates are kept in an int: before 6.4 the kernel leaves the upper half of the result undefined. */

@@ -9,8 +9,8 @@
 #include "bpf/count.h"
 #include "bpf/mapping.h"
 
-#define EARLY_LEAVES 64   /* of the maple tree: a process with more mappings keeps those at its lower addresses */
-#define EARLY_LIST 512    /* mappings, before 6.1 */
+#define EARLY_LEAVES 64 /* of the maple tree: a process with more mappings keeps those at its lower addresses */
+#define EARLY_LIST 512  /* mappings, before 6.1 */
 #define EARLY_PAGE 4096
 
 struct early_room {
@@ -100,7 +100,8 @@ __attribute__((noinline)) int early_leaf(__u32 which)
 	}
 	limit = (max >> 56 ? 1ULL << 56 : max) - 1;
 	s->leaf[0] = s->node[MAPLE_SLOTS];
-	for (int i = 1; i < MAPLE_SLOTS; i++) { /* a slot is in use if the pivot before it is not zero, nor the last one */
+	for (int i = 1; i < MAPLE_SLOTS;
+	     i++) { /* a slot is in use if the pivot before it is not zero, nor the last one */
 		__u64 pivot = s->node[i] - 1, used = ((pivot - limit) & ~pivot) >> 63;
 
 		asm volatile("" : "+r"(used));

@@ -222,7 +222,7 @@ __attribute__((noinline)) int mapping_announce(__u32 which)
 	p->file.path_len = p->used;
 	if (bpf_ringbuf_output(&ring, &p->file, __builtin_offsetof(struct wire_file, path) + path_len(p),
 			       BPF_RB_FORCE_WAKEUP)) /* the sooner its table is there, the better */
-		return 0; /* tried again with the next sample that meets it */
+		return 0;                            /* tried again with the next sample that meets it */
 	return bpf_map_update_elem(&files, &s->file_id, &one, BPF_ANY);
 }
 

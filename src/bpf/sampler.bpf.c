@@ -195,8 +195,8 @@ int on_look(void *ctx)
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	__u32 which = SCRATCH_LOOK, level = BPF_CORE_READ(pid, level);
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	struct upid *at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-			  level * bpf_core_type_size(struct upid);
+	struct upid *at =
+		(void *)pid + bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
 	int found;
 
 	session.self_tgid = bpf_get_current_pid_tgid() >> 32;

@@ -11,7 +11,7 @@
 #include "bpf/wire.h"
 #include "bpf/read.h"
 
-#define ROW_CACHE 512 /* a power of two */
+#define ROW_CACHE 512   /* a power of two */
 #define MAPPING_CACHE 4 /* mappings remembered within one stack; a power of two */
 
 /* Set before loading, so what is not asked for is dead code to the verifier. */
@@ -48,17 +48,17 @@ struct scratch {
 	__u32 frames;
 	__u32 frames_fp;
 	__u32 frames_row;
-	__u32 exact; /* the address is of the instruction itself, not of the one after a call */
-	__u32 no_table; /* of the frame's file, though it may have one later */
-	__u32 early;    /* some frame's file had none */
+	__u32 exact;     /* the address is of the instruction itself, not of the one after a call */
+	__u32 no_table;  /* of the frame's file, though it may have one later */
+	__u32 early;     /* some frame's file had none */
 	__u64 early_vma; /* to be looked at */
 	__u64 early_maps;
-	__u64 early_next; /* where to go on */
-	__u64 leaf[16];   /* mappings of a leaf of the tree */
-	struct wire_rule rule; /* whose saved registers are to be read */
+	__u64 early_next;        /* where to go on */
+	__u64 leaf[16];          /* mappings of a leaf of the tree */
+	struct wire_rule rule;   /* whose saved registers are to be read */
 	struct wire_table table; /* to search, */
 	__u64 where;             /* for this offset in the file */
-	__u64 old_fp;          /* of the frame that the step began with */
+	__u64 old_fp;            /* of the frame that the step began with */
 	struct arch_regs saved;
 	struct step_regs leaf_regs; /* as they were before the first step */
 	__u32 next_mapping;
@@ -237,7 +237,7 @@ struct {
 	__type(value, __u32);
 } comms SEC(".maps");
 
-/* Ids of cgroups, and inodes of mount name spaces. Replaced by maps that someone else keeps, where that is asked for. */
+/* Ids of cgroups, and inodes of mount name spaces. Replaced by maps that someone else keeps, if that is asked for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);

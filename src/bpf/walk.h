@@ -55,7 +55,8 @@ static __always_inline int walk_mapping(struct scratch *s, __u32 which)
 
 /*
  * The rule for an offset in a file (s->table, s->where): the last row of its page that is not above it. Sixteen steps
- * without a branch, in logical shifts and a product, so that the verifier sees one path. Its number, or WALK_NO_RULE if the table does not reach there.
+ * without a branch, in logical shifts and a product, so that the verifier sees one path. Its number, or WALK_NO_RULE if
+ * the table does not reach there.
  */
 __attribute__((noinline)) int walk_search(__u32 which)
 {
@@ -94,7 +95,8 @@ __attribute__((noinline)) int walk_search(__u32 which)
 static __always_inline struct wire_rule *walk_rule(struct scratch *s, __u32 which, const struct wire_table *table,
 						   __u64 offset)
 {
-	__u64 key = ((__u64)table->id << 40 ^ offset) + ((__u64)session.epoch << 60); /* an epoch marks its pages anew */
+	__u64 key =
+		((__u64)table->id << 40 ^ offset) + ((__u64)session.epoch << 60); /* an epoch marks its pages anew */
 	__u32 zero = 0, index;
 	struct row_cache *cache = bpf_map_lookup_elem(&row_caches, &zero);
 	struct cached_row *row;
@@ -182,13 +184,13 @@ __attribute__((noinline)) int walk_step(__u32 which)
 	}
 	where = s->address + mapping->offset;
 	walk_add(s, mapping->owner, WIRE_WHERE(mapping->kind, where));
-	s->no_table = mapping->table.id == WIRE_TABLE_UNKNOWN;
+	s->no_table = mapping->table.id == WIRE_TABLE_UNKNOWN && settings.unwind != WIRE_UNWIND_FP;
 	s->early |= s->no_table;
 	if (settings.unwind == WIRE_UNWIND_OFF) {
 		s->cut = WIRE_cut_depth;
 		return 1;
 	}
-	if (mapping->table.id && !s->no_table)
+	if (mapping->table.id && mapping->table.id != WIRE_TABLE_UNKNOWN)
 		rule = walk_rule(s, which, &mapping->table, where);
 	result = walk_caller(s, which, rule);
 	if (result == STEP_MORE) {

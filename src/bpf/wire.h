@@ -161,13 +161,13 @@ enum wire_rule_kind {
 };
 
 enum wire_save { /* registers that a caller may need back, in the order of saves[] */
-	WIRE_SAVE_FP,
-	WIRE_SAVE_BX,
-	WIRE_SAVE_R12,
-	WIRE_SAVE_R13,
-	WIRE_SAVE_R14,
-	WIRE_SAVE_R15,
-	WIRE_SAVES
+		 WIRE_SAVE_FP,
+		 WIRE_SAVE_BX,
+		 WIRE_SAVE_R12,
+		 WIRE_SAVE_R13,
+		 WIRE_SAVE_R14,
+		 WIRE_SAVE_R15,
+		 WIRE_SAVES
 };
 
 #define WIRE_NOT_SAVED (-32768)
@@ -209,7 +209,7 @@ struct wire_page {
 #define WIRE_TABLE_VDSO 1             /* in place of a file's id: the table of the vDSO */
 
 struct wire_table {
-	__u32 id; /* never used again for another table; 0: the file has none */
+	__u32 id;          /* never used again for another table; 0: the file has none */
 	__u32 first_index; /* in the array of pages */
 	__u32 first_page;  /* of the file */
 	__u32 pages;
@@ -251,8 +251,8 @@ struct wire_early { /* followed by stack_len bytes of the stack */
 
 /* What to do, fixed when the program is loaded. */
 struct wire_settings {
-	__u64 seed;   /* of all hashes */
-	__u64 cgroup; /* id of the one asked for, or 0 */
+	__u64 seed;          /* of all hashes */
+	__u64 cgroup;        /* id of the one asked for, or 0 */
 	__s32 cgroup_subsys; /* index of its v1 controller; -1: the v2 hierarchy */
 	__u32 cpus;          /* possible ones */
 	__u32 wakeup_bytes;  /* in a ring, before user space is woken */
@@ -264,7 +264,7 @@ struct wire_settings {
 	__u8 children; /* follow the descendants of pids */
 	__u8 no_tree;  /* the tree of mappings cannot be read: frames are addresses, user space finds their mappings */
 	__u8 by_cgroup_map, by_mount_map; /* only what is in a map that someone else keeps */
-	__u8 unwind; /* enum wire_unwind */
+	__u8 unwind;                      /* enum wire_unwind */
 	__u8 reserved[6];
 };
 

@@ -51,7 +51,8 @@ struct collect {
 	struct namer *namer;
 	struct tables *tables; /* NULL: frame pointers only */
 	struct early *early;   /* where tables are */
-	struct map jit_seen; /* processes whose own code was met in this window */
+	int vdso;
+	struct map jit_seen;         /* processes whose own code was met in this window */
 	struct addresses *addresses; /* only where the kernel side cannot find mappings */
 	char *warning;
 	struct sampler_sinks sinks;
@@ -59,7 +60,7 @@ struct collect {
 	uint64_t started_ns, drain_at, check_at;
 	struct machine_times times;
 	struct buf gone[2]; /* pids and starts that ended in this window and the one before */
-	uint32_t asked; /* processes up to this one have been asked for their program */
+	uint32_t asked;     /* processes up to this one have been asked for their program */
 	bool targets_gone;
 };
 
@@ -99,7 +100,8 @@ static uint32_t add_label(struct collect *collect, uint32_t set, const char *key
 {
 	struct profile *profile = collect->profile;
 
-	return *value ? profile_add_label(profile, set, profile_string(profile, key), profile_string(profile, value)) : set;
+	return *value ? profile_add_label(profile, set, profile_string(profile, key), profile_string(profile, value))
+		      : set;
 }
 
 static uint32_t process_found(void *arg, uint32_t number, uint64_t cgroup)
@@ -197,29 +199,29 @@ static int start_worker(struct collect *collect)
 							 .cpu_seconds = WORKER_SECONDS,
 						 });
 
-	return err ? err : namer_new(&collect->namer, &(struct namer_options){
-							      .profile = collect->profile,
-							      .worker = collect->worker,
-							      .demangle = options->demangle,
-							      .inlines = options->inlines,
-							      .lines = options->lines,
-						      });
+	return err ? err
+		   : namer_new(&collect->namer, &(struct namer_options){
+							.profile = collect->profile,
+							.worker = collect->worker,
+							.demangle = options->demangle,
+							.inlines = options->inlines,
+							.lines = options->lines,
+						});
 }
 
 static int open_tables(struct collect *collect)
 {
-	int vdso = -1, err = tables_new(&collect->tables, &(struct tables_options){
-								   .sampler = collect->sampler,
-								   .worker = collect->worker,
-								   .bytes = collect->options.unwind_bytes,
-							   });
+	int err = tables_new(&collect->tables, &(struct tables_options){
+						       .sampler = collect->sampler,
+						       .worker = collect->worker,
+						       .bytes = collect->options.unwind_bytes,
+					       });
 
-	if (!err && !vdso_copy(&vdso)) {
-		tables_want(collect->tables, WIRE_TABLE_VDSO, vdso);
-		close(vdso);
-	}
-	return err ? err : early_new(&collect->early, collect->ingest, collect->tables, collect->options.events,
-				     collect->sums);
+	if (!err && !vdso_copy(&collect->vdso))
+		tables_want(collect->tables, WIRE_TABLE_VDSO, collect->vdso);
+	return err ? err
+		   : early_new(&collect->early, collect->ingest, collect->tables, collect->options.events,
+			       collect->sums);
 }
 
 int collect_open(struct collect **ret, const struct collect_options *options, struct profile *profile)
@@ -232,6 +234,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	*ret = collect;
 	collect->options = *options;
 	collect->profile = profile;
+	collect->vdso = -1;
 	collect->sinks = (struct sampler_sinks){ sink_stack, sink_event, sink_notice, sink_early, sink_count, collect };
 	err = check_targets(options);
 	err = err ? err : start_worker(collect);
@@ -255,7 +258,8 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .find_mapping = collect->addresses ? find_mapping : NULL,
 						   .arg = collect,
 					   });
-	if (!err && !collect->addresses && (options->unwind == WIRE_UNWIND_AUTO || options->unwind == WIRE_UNWIND_TABLE))
+	if (!err && !collect->addresses &&
+	    (options->unwind == WIRE_UNWIND_AUTO || options->unwind == WIRE_UNWIND_TABLE))
 		err = open_tables(collect);
 	return err ? err : ticks_open(&collect->ticks, collect->sampler, options);
 }
@@ -269,6 +273,8 @@ void collect_free(struct collect *collect)
 	addresses_free(collect->addresses);
 	namer_free(collect->namer);
 	early_free(collect->early);
+	if (collect->vdso >= 0)
+		close(collect->vdso);
 	tables_free(collect->tables);
 	worker_free(collect->worker);
 	map_free(&collect->jit_seen);
@@ -378,6 +384,8 @@ static int drain(struct collect *collect)
 	name_processes(collect);
 	forget_gone(collect);
 	ingest_forget_ended(collect->ingest);
+	if (collect->tables)
+		tables_age(collect->tables);
 	map_free(&collect->jit_seen);
 	collect->jit_seen = (struct map){ 0 };
 	if (collect->addresses)
@@ -459,29 +467,27 @@ static uint64_t first_tick(const struct collect *collect)
 	return first;
 }
 
-static uint64_t slab_bytes(const struct collect *collect)
-{
-	struct tables_stats stats = { 0 };
-
-	if (collect->tables)
-		tables_stats(collect->tables, &stats);
-	return stats.bytes;
-}
-
 static void count_self(struct collect *collect)
 {
 	struct profile *profile = collect->profile;
 	uint64_t first = first_tick(collect), ns, runs;
+	struct tables_stats stats = { 0 };
 	struct rusage usage;
 
+	if (collect->tables)
+		tables_stats(collect->tables, &stats);
 	worker_stop(collect->worker);
 	getrusage(RUSAGE_SELF, &usage);
 	profile_add_counter(profile, "self", "cpu_us",
-			    worker_cpu_us(collect->worker) + (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+			    worker_cpu_us(collect->worker) +
+				    (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
 				    (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec));
-	profile_add_counter(profile, "self", "max_rss_bytes", (uint64_t)usage.ru_maxrss * 1024 + worker_max_rss(collect->worker));
+	profile_add_counter(profile, "self", "max_rss_bytes",
+			    (uint64_t)usage.ru_maxrss * 1024 + worker_max_rss(collect->worker));
 	profile_add_counter(profile, "note", "worker_deaths", worker_deaths(collect->worker));
-	profile_add_counter(profile, "self", "bpf_map_bytes", sampler_map_bytes(collect->sampler) + slab_bytes(collect));
+	profile_add_counter(profile, "note", "unwind_evicted", stats.evicted);
+	profile_add_counter(profile, "note", "unwind_refused", stats.refused);
+	profile_add_counter(profile, "self", "bpf_map_bytes", sampler_map_bytes(collect->sampler) + stats.bytes);
 	if (first > collect->options.begun_ns)
 		profile_add_counter(profile, "self", "first_sample_us",
 				    (first - collect->options.begun_ns) / NS_PER_US);

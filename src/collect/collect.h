@@ -37,14 +37,14 @@ struct collect_options {
 	bool children, idle, self, user, kernel, threads, events;
 	enum symbols_demangle demangle;
 	bool inlines, lines, raw; /* raw: no names */
-	unsigned int unwind; /* enum wire_unwind */
-	bool fixed_phase; /* for comparison: let the ticks march in step */
-	bool no_tree;     /* for tests: as if the tree of mappings could not be read */
-	bool measure;     /* how long the program runs */
-	bool debug;       /* let the loader speak */
+	unsigned int unwind;      /* enum wire_unwind */
+	bool fixed_phase;         /* for comparison: let the ticks march in step */
+	bool no_tree;             /* for tests: as if the tree of mappings could not be read */
+	bool measure;             /* how long the program runs */
+	bool debug;               /* let the loader speak */
 	uint64_t max_stacks, ring_bytes, drain_ms, unwind_bytes;
 	uint64_t max_counts; /* distinct counts between two fetches; 0: fitted to max_stacks */
-	uint64_t begun_ns; /* when wick began, monotonic */
+	uint64_t begun_ns;   /* when wick began, monotonic */
 };
 
 struct collect;

@@ -60,8 +60,12 @@ void early_free(struct early *early)
 static int find_rule(void *arg, uint64_t owner, uint32_t kind, uint64_t offset, struct wire_rule *ret)
 {
 	struct early *early = arg;
+	uint64_t id = kind == WIRE_FRAME_VDSO ? WIRE_TABLE_VDSO : owner;
+	int have = tables_rule(early->tables, id, offset, ret);
 
-	return tables_rule(early->tables, kind == WIRE_FRAME_VDSO ? WIRE_TABLE_VDSO : owner, offset, ret);
+	if (have == -EAGAIN)
+		tables_again(early->tables, id);
+	return have;
 }
 
 static void count_quality(struct early *early)

@@ -113,7 +113,8 @@ static int open_by_link(int root, const char *path, const struct symbols_debug *
 	if (!slash || !*debug->link || strchr(debug->link, '/'))
 		return -ENOENT;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && fd < 0; i++)
-		if ((size_t)snprintf(whole, sizeof(whole), places[i], (int)(slash - path), path, debug->link) < sizeof(whole))
+		if ((size_t)snprintf(whole, sizeof(whole), places[i], (int)(slash - path), path, debug->link) <
+		    sizeof(whole))
 			fd = open_below(root, whole);
 	return fd;
 }

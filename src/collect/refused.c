@@ -26,7 +26,7 @@
 #define CAP_BPF 39
 #endif
 
-#define SETCAP \
+#define SETCAP                                                                                            \
 	"run as root, or once: setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog," \
 	"cap_checkpoint_restore+ep /path/to/wick"
 
@@ -61,7 +61,8 @@ int refused_early(void)
 	}
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
 		fail(-errno, "reading the kernel's types (/sys/kernel/btf/vmlinux)");
-		return fail_hint(-ENOENT, "wick needs /sys and a kernel with CONFIG_DEBUG_INFO_BTF, as distributions ship");
+		return fail_hint(-ENOENT,
+				 "wick needs /sys and a kernel with CONFIG_DEBUG_INFO_BTF, as distributions ship");
 	}
 	return 0;
 }
@@ -71,8 +72,10 @@ int refused_load(int err)
 	struct rlimit limit;
 
 	if (err == -EPERM && !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur < MEMLOCK_ENOUGH) {
-		fail_plain(err, "loading the BPF programs: this kernel counts their memory as locked, and %llu KiB are allowed",
-			   (unsigned long long)limit.rlim_cur >> 10);
+		fail_plain(
+			err,
+			"loading the BPF programs: this kernel counts their memory as locked, and %llu KiB are allowed",
+			(unsigned long long)limit.rlim_cur >> 10);
 		return fail_hint(err, "ulimit -l unlimited, or give CAP_SYS_RESOURCE");
 	}
 	if (err == -EPERM && sysctl_value("/proc/sys/kernel/unprivileged_bpf_disabled") < 0) {
@@ -88,7 +91,8 @@ int refused_event(int err)
 	int paranoid = sysctl_value("/proc/sys/kernel/perf_event_paranoid");
 
 	if ((err == -EACCES || err == -EPERM) && paranoid > 2) {
-		fail_plain(err, "opening a perf event: kernel.perf_event_paranoid is %d, which shuts out CAP_PERFMON", paranoid);
+		fail_plain(err, "opening a perf event: kernel.perf_event_paranoid is %d, which shuts out CAP_PERFMON",
+			   paranoid);
 		return fail_hint(err, "run as root, or sysctl kernel.perf_event_paranoid=2");
 	}
 	if (err == -EMFILE) {

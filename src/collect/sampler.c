@@ -210,7 +210,8 @@ static int open_shared(struct sampler *sampler)
 	if (!sampler->counters || !sampler->cpus_shared)
 		return fail(-errno, "mapping the counters");
 	sampler->rings = ring_buffer__new(bpf_map__fd(skel->maps.ring), stack_record, sampler, NULL);
-	if (!sampler->rings || ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.notices), notice_record, sampler))
+	if (!sampler->rings ||
+	    ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.notices), notice_record, sampler))
 		return fail(-errno, "opening the rings");
 	if (ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.early_ring), early_record, sampler))
 		return fail(-errno, "opening the ring of early samples");
@@ -354,6 +355,11 @@ void sampler_set_worker(struct sampler *sampler, uint32_t pid)
 	sampler->skel->bss->session.worker = pid;
 }
 
+void sampler_set_epoch(struct sampler *sampler, uint32_t epoch)
+{
+	sampler->skel->bss->session.epoch = epoch;
+}
+
 void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start)
 {
 	int fd = bpf_map__fd(sampler->skel->maps.pids);
@@ -390,7 +396,8 @@ uint64_t sampler_counter(const struct sampler *sampler, enum wire_counter counte
 
 bool sampler_is_filling(const struct sampler *sampler)
 {
-	return counter_sum(sampler, sampler->skel->bss->session.generation & 1, WIRE_note_keys) > sampler->counts_max / 2;
+	return counter_sum(sampler, sampler->skel->bss->session.generation & 1, WIRE_note_keys) >
+	       sampler->counts_max / 2;
 }
 
 int sampler_poll_fd(const struct sampler *sampler)
@@ -447,7 +454,8 @@ static int swap_generation(struct sampler *sampler, uint32_t *ret_old)
 	return err ? fail(err, "closing a window") : 0;
 }
 
-static int drain_counts(struct sampler *sampler, uint32_t generation, const struct sampler_sinks *sinks, uint64_t *ret_sum)
+static int drain_counts(struct sampler *sampler, uint32_t generation, const struct sampler_sinks *sinks,
+			uint64_t *ret_sum)
 {
 	int fd = bpf_map__fd(generation ? sampler->skel->maps.counts_1 : sampler->skel->maps.counts_0);
 	uint32_t batch = DRAIN_BATCH, position = 0, count;

@@ -34,6 +34,7 @@ bool sampler_has_tree(const struct sampler *sampler);
 /* The command whose exec starts the profile. */
 void sampler_set_command(struct sampler *sampler, uint32_t pid);
 void sampler_set_worker(struct sampler *sampler, uint32_t pid); /* whose work counts as wick's own */
+void sampler_set_epoch(struct sampler *sampler, uint32_t epoch);
 void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start);
 
 /* Maps that tables.c writes to. */

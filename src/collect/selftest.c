@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walk through the kernel's tree of mappings reads memory by a layout that no interface promises. So it is tried
- * on ourselves at every start, first and last byte of every mapping of a file; should a kernel change the layout, this says so
- * and wick finds mappings another way instead of lying.
+ * on ourselves at every start, first and last byte of every mapping of a file; should a kernel change the layout, this
+ * says so and wick finds mappings another way instead of lying.
  */
 #include "collect/selftest.h"
 

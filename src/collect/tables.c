@@ -37,6 +37,7 @@ struct slab {
 struct table {
 	struct tables *tables;
 	uint64_t id; /* of the file */
+	int fd;
 	bool asked, refused, published;
 	struct wire_table wire;
 	uint64_t rows;
@@ -137,7 +138,7 @@ static void refuse(struct table *table, const char *reason)
 	const struct wire_table none = { 0 };
 
 	table->refused = true;
-	tables->stats.refused++;
+	tables->stats.refused += !strcmp(reason, "unwind_memory") || !strcmp(reason, "too_many_tables");
 	bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &table->id, &none, BPF_ANY);
 	if (tables->options.refused)
 		tables->options.refused(tables->options.arg, table->id, reason);
@@ -158,8 +159,8 @@ static int add_slab(struct tables *tables)
 	if (fd < 0)
 		return -errno;
 	cells = mmap(NULL, sizeof(struct wire_slab), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (cells == MAP_FAILED ||
-	    bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_SLABS), &tables->slabs_len, &fd, BPF_ANY)) {
+	if (cells == MAP_FAILED || bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_SLABS),
+						       &tables->slabs_len, &fd, BPF_ANY)) {
 		close(fd);
 		return -errno;
 	}
@@ -192,7 +193,8 @@ static uint32_t last_use(const struct table *table)
 	uint32_t latest = 0;
 
 	for (uint32_t i = 0; i < table->wire.pages; i++) {
-		uint32_t used = __atomic_load_n(&table->tables->pages[table->wire.first_index + i].used, __ATOMIC_RELAXED);
+		uint32_t used =
+			__atomic_load_n(&table->tables->pages[table->wire.first_index + i].used, __ATOMIC_RELAXED);
 
 		latest = used > latest ? used : latest;
 	}
@@ -237,7 +239,9 @@ static int take_cells(struct tables *tables, uint32_t count, struct wire_page *r
 
 			if (start < 0)
 				continue;
-			*ret = (struct wire_page){ .slab = i, .start = (uint32_t)start, .count = count, .used = tables->epoch };
+			*ret = (struct wire_page){
+				.slab = i, .start = (uint32_t)start, .count = count, .used = tables->epoch
+			};
 			return 0;
 		}
 		err = add_slab(tables);
@@ -310,8 +314,11 @@ static int fill(struct table *table, struct rows_reader *reader)
 	uint16_t *numbers = NULL;
 	uint32_t rules = reader->rules;
 	int64_t index;
-	int err = take_rules(tables, reader, &numbers);
+	int err;
 
+	if (reader->rows > (uint64_t)tables->slabs_max * WIRE_SLAB_CELLS / 2)
+		return -ENOSPC; /* nothing that could be given up would make room */
+	err = take_rules(tables, reader, &numbers);
 	if (err)
 		return err;
 	index = extent_take(&tables->free_pages, reader->pages);
@@ -341,7 +348,8 @@ static void publish(struct table *table)
 	struct tables *tables = table->tables;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &table->id, &table->wire, BPF_ANY)) {
+	if (bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &table->id, &table->wire,
+				BPF_ANY)) {
 		give_back(table);
 		refuse(table, "too_many_tables");
 		return;
@@ -380,18 +388,35 @@ static void built(void *arg, int err, const void *reply, size_t len)
 	refuse(table, reason);
 }
 
-void tables_want(struct tables *tables, uint64_t id, int fd)
+static void ask_table(struct table *table)
 {
-	struct table *table = table_of(tables, id);
 	autobuf struct buf request = { 0 };
 
-	if (!table || table->asked || table->refused)
+	if (table->asked || table->refused)
 		return;
 	table->asked = true;
 	ask_write(&(struct ask){ .kind = ASK_ROWS }, &request);
 	if (buf_error(&request) ||
-	    worker_ask(tables->options.worker, request.data, request.len, &fd, 1, built, table))
+	    worker_ask(table->tables->options.worker, request.data, request.len, &table->fd, 1, built, table))
 		refuse(table, "unwind_failed");
+}
+
+void tables_want(struct tables *tables, uint64_t id, int fd)
+{
+	struct table *table = table_of(tables, id);
+
+	if (!table)
+		return;
+	table->fd = fd;
+	ask_table(table);
+}
+
+void tables_again(struct tables *tables, uint64_t id)
+{
+	uint64_t *slot = map_get(&tables->by_file, id);
+
+	if (slot)
+		ask_table(tables->list[*slot - 1]);
 }
 
 /* The last row of the page that is not above the offset, as the kernel side finds it. */
@@ -406,7 +431,8 @@ int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struc
 
 	if (!table || (!table->published && !table->refused))
 		return -EAGAIN;
-	if (!table->published || number < table->wire.first_page || number - table->wire.first_page >= table->wire.pages)
+	if (!table->published || number < table->wire.first_page ||
+	    number - table->wire.first_page >= table->wire.pages)
 		return 0;
 	page = &tables->pages[table->wire.first_index + (number - table->wire.first_page)];
 	cells = tables->slabs[page->slab].cells->cells + page->start;
@@ -425,6 +451,7 @@ int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struc
 void tables_age(struct tables *tables)
 {
 	tables->epoch++;
+	sampler_set_epoch(tables->options.sampler, tables->epoch);
 }
 
 void tables_stats(const struct tables *tables, struct tables_stats *ret)

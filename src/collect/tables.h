@@ -27,8 +27,12 @@ struct tables_options {
 int tables_new(struct tables **ret, const struct tables_options *options);
 void tables_free(struct tables *tables);
 
-/* Asks for the table of a file, by the id that frames carry, unless it is there or was refused. Never waits. */
+/*
+ * Asks for the table of a file, by the id that frames carry, unless it is there or was refused. Never waits. The
+ * descriptor stays the caller's and stays open: a table that was given up is asked for again by tables_again.
+ */
 void tables_want(struct tables *tables, uint64_t id, int fd);
+void tables_again(struct tables *tables, uint64_t id);
 
 /* The rule for an offset in a file. 1: it is there; 0: the file has none; -EAGAIN: not known yet. */
 int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret);

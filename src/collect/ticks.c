@@ -124,8 +124,8 @@ static void set_phase(struct ticks *ticks, unsigned int cpu, uint64_t now)
 	struct tick *tick = &ticks->cpus[cpu];
 	uint64_t wait = every + (uint64_t)((double)every * fraction(ticks));
 	double spread = tick->last_spread != 0 ? -tick->last_spread : PHASE_SPREAD * (2 * fraction(ticks) - 1);
-	uint64_t period = (uint64_t)((double)ticks->period / (1 + spread) *
-				     (1 - (double)ticks->period / 2 / (double)wait));
+	uint64_t period =
+		(uint64_t)((double)ticks->period / (1 + spread) * (1 - (double)ticks->period / 2 / (double)wait));
 
 	tick->last_spread = tick->last_spread != 0 ? 0 : spread;
 	tick->phase_at = now + wait;

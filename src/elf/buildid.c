@@ -48,7 +48,8 @@ int buildid_read(int fd, unsigned char ret[BUILD_ID_MAX])
 	Elf64_Ehdr head;
 
 	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phoff > INT64_MAX / 2)
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr) ||
+	    head.e_phoff > INT64_MAX / 2)
 		return -ENOEXEC;
 	for (unsigned int i = 0; i < head.e_phnum && i < SEGMENTS_MAX; i++) {
 		Elf64_Phdr segment;

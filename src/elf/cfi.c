@@ -344,7 +344,8 @@ static int set_expression(struct run *run, struct cursor *in, uint64_t number, e
 	if (!expression)
 		return -EBADMSG;
 	if (number < CFI_REGISTERS)
-		run->state.rules[number] = (struct cfi_rule){ .how = how, .expression = expression, .len = (size_t)len };
+		run->state.rules[number] =
+			(struct cfi_rule){ .how = how, .expression = expression, .len = (size_t)len };
 	return 0;
 }
 
@@ -499,9 +500,9 @@ static int step(struct run *run, struct cursor *in)
 	case CFA_DEF_CFA_EXPRESSION:
 		return step_cfa(run, in, op);
 	default:
-		return op >= CFA_OFFSET_EXTENDED && (op <= CFA_VAL_EXPRESSION || op == CFA_GNU_NEGATIVE_OFFSET) ?
-			       step_rule(run, in, op) :
-			       -EBADMSG;
+		return op >= CFA_OFFSET_EXTENDED && (op <= CFA_VAL_EXPRESSION || op == CFA_GNU_NEGATIVE_OFFSET)
+			       ? step_rule(run, in, op)
+			       : -EBADMSG;
 	}
 }
 

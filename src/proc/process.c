@@ -110,8 +110,8 @@ int machine_times(struct machine_times *ret)
 
 	if (err)
 		return err;
-	if (!text.len || sscanf(text.data, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &iowait,
-				&irq, &softirq) != 7)
+	if (!text.len || sscanf(text.data, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+				&iowait, &irq, &softirq) != 7)
 		return -EBADMSG;
 	ret->user = (user + nice) * us;
 	ret->kernel = (system + irq + softirq) * us;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct kernel_name {
-	const char *name;   /* NULL: this address has none */
+	const char *name; /* NULL: this address has none */
 	size_t len;
 	const char *module; /* without brackets; "" for the kernel itself */
 	size_t module_len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An unwind table of a file, as it is built in the worker and carried to where it is used: rules, each once, and rows in
- * pages of 64 KiB of the file. Offsets are those in the file, which is what frames carry.
+ * An unwind table of a file, as it is built in the worker and carried to where it is used: rules, each once, and rows
+ * in pages of 64 KiB of the file. Offsets are those in the file, which is what frames carry.
  */
 #ifndef WICK_UNWIND_ROWS_H
 #define WICK_UNWIND_ROWS_H

@@ -17,16 +17,16 @@
 #include "elf/pointer.h"
 
 enum { /* DWARF's operations, as far as they occur */
-	OP_DEREF = 0x06,
-	OP_AND = 0x1a,
-	OP_PLUS = 0x22,
-	OP_PLUS_UCONST = 0x23,
-	OP_SHL = 0x24,
-	OP_GE = 0x2a,
-	OP_LIT0 = 0x30,
-	OP_LIT31 = 0x4f,
-	OP_BREG0 = 0x70,
-	OP_BREG31 = 0x8f,
+       OP_DEREF = 0x06,
+       OP_AND = 0x1a,
+       OP_PLUS = 0x22,
+       OP_PLUS_UCONST = 0x23,
+       OP_SHL = 0x24,
+       OP_GE = 0x2a,
+       OP_LIT0 = 0x30,
+       OP_LIT31 = 0x4f,
+       OP_BREG0 = 0x70,
+       OP_BREG31 = 0x8f,
 };
 
 static const uint8_t saved_registers[WIRE_SAVES] = { CFI_FP, 3, 12, 13, 14, 15 };

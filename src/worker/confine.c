@@ -35,10 +35,11 @@
 #endif
 
 static const unsigned int allowed[] = {
-	SYS_read, SYS_pread64, SYS_write, SYS_lseek, SYS_fstat, SYS_close, SYS_sendmsg, SYS_recvmsg, SYS_mmap,
-	SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_futex, SYS_getrandom, SYS_clock_gettime,
-	SYS_gettimeofday, SYS_getrusage, SYS_prlimit64, SYS_rt_sigreturn, SYS_exit, SYS_exit_group, SYS_restart_syscall,
-	SYS_fcntl, SYS_newfstatat, SYS_sysinfo, /* the C library's qsort asks how much memory there is */
+	SYS_read,        SYS_pread64,     SYS_write,        SYS_lseek,     SYS_fstat,         SYS_close,
+	SYS_sendmsg,     SYS_recvmsg,     SYS_mmap,         SYS_munmap,    SYS_mremap,        SYS_mprotect,
+	SYS_madvise,     SYS_brk,         SYS_futex,        SYS_getrandom, SYS_clock_gettime, SYS_gettimeofday,
+	SYS_getrusage,   SYS_prlimit64,   SYS_rt_sigreturn, SYS_exit,      SYS_exit_group,    SYS_restart_syscall,
+	SYS_fcntl,       SYS_newfstatat,  SYS_sysinfo, /* the C library's qsort asks how much memory there is */
 #ifdef __SANITIZE_ADDRESS__
 	SYS_sigaltstack, SYS_sched_yield,
 #endif
@@ -70,7 +71,8 @@ static int drop_capabilities(void)
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
 
 	for (int capability = 0; capability <= 63; capability++)
-		prctl(PR_CAPBSET_DROP, capability, 0, 0, 0); /* fails for those that do not exist, and without the right */
+		prctl(PR_CAPBSET_DROP, capability, 0, 0,
+		      0); /* fails for those that do not exist, and without the right */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (!geteuid()) { /* a container may not let us; without capabilities the rest holds all the same */
 		(void)!setgroups(0, NULL);

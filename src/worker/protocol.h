@@ -34,7 +34,7 @@ struct ask {
 	size_t file_len;
 	enum symbols_demangle demangle;
 	bool inlines, lines;
-	bool last; /* ASK_NAMES: there is no debug file beyond those given, do not ask for one */
+	bool last;                 /* ASK_NAMES: there is no debug file beyond those given, do not ask for one */
 	const uint64_t *addresses; /* ascending */
 	size_t addresses_len;
 };

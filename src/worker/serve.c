@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs inside the worker: reads the request, reads the file it came with, and answers. Keeps nothing between requests. */
+/* Runs inside the worker: reads the request and the file that it came with, and answers. Keeps nothing in between. */
 #include "worker/serve.h"
 
 #include <errno.h>
@@ -20,7 +20,9 @@ static void serve_identity(int fd, struct buf *reply)
 	int len = buildid_read(fd, id);
 
 	answer_identity(reply, id, len > 0 ? (size_t)len : 0,
-			len == -ENOEXEC ? "not_elf" : len <= 0 ? "no_build_id" : NULL);
+			len == -ENOEXEC ? "not_elf"
+			: len <= 0      ? "no_build_id"
+					: NULL);
 }
 
 /* An answer in which no address has a name, with the reason. */

@@ -60,7 +60,9 @@ static int read_exact(int fd, void *into, size_t len, int *fds, size_t *fds_len)
 			struct cmsghdr align;
 		} control;
 		struct iovec part = { into, len };
-		struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+		struct msghdr message = { .msg_iov = &part,
+					  .msg_iovlen = 1,
+					  .msg_control = control.bytes,
 					  .msg_controllen = sizeof(control) };
 		ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 		struct cmsghdr *head = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
@@ -270,7 +272,8 @@ static int replace(struct worker *worker, int err)
 	worker->deaths++;
 	if (under_way)
 		answer(worker, err, NULL, 0);
-	return worker->deaths > DEATHS_MAX ? fail_plain(-EPIPE, "the worker died %u times", worker->deaths) : spawn(worker);
+	return worker->deaths > DEATHS_MAX ? fail_plain(-EPIPE, "the worker died %u times", worker->deaths)
+					   : spawn(worker);
 }
 
 /* False when the socket takes no more for now. */

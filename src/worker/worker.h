@@ -32,12 +32,12 @@ int worker_start(struct worker **ret, const struct worker_options *options);
 void worker_stop(struct worker *worker);
 void worker_free(struct worker *worker); /* requests that wait are dropped */
 
-/* Called once for each request: the answer, or why there is none: -EPIPE the worker died of it, -ETIME it took too long. */
+/* Called once for each request: the answer, or why there is none: -EPIPE the worker died, -ETIME it took too long. */
 typedef void worker_done(void *arg, int err, const void *reply, size_t len);
 
 /* Queues a request. The descriptors are duplicated. */
-int worker_ask(struct worker *worker, const void *request, size_t len, const int *fds, size_t fds_len, worker_done *done,
-	       void *arg);
+int worker_ask(struct worker *worker, const void *request, size_t len, const int *fds, size_t fds_len,
+	       worker_done *done, void *arg);
 
 /* Sends and receives what is possible. With `wait`, until nothing is left to be answered. */
 int worker_pump(struct worker *worker, bool wait);

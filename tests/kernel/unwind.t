@@ -81,14 +81,14 @@ visit() {
 	stop "${started_here[@]}" "${pids[@]}"
 }
 
-declare -A environment=([plt-resolve]='LD_BIND_NOT=1' [plt-cet-resolve]='LD_BIND_NOT=1')
+declare -A environment=([plt-resolve]='LD_BIND_NOT=1' [cet-resolve]='LD_BIND_NOT=1')
 
 # One source in many builds
 for build in plain plain-nopie plain-static plain-staticpie plain-clang plain-fp plain-cet plain-gz; do
 	animal "$build" 40 _start "$build"
 done
-animal plain-musl 40 _start plain-musl
-animal plain-muslstatic 40 _start plain-muslstatic
+animal musl 40 _start plain-musl
+animal musl-static 40 _start plain-muslstatic
 
 # What only .debug_frame says: as it is, compressed, in a file of its own
 animal plain-frames 40 _start plain-frames
@@ -113,7 +113,7 @@ done
 animal signal-musl 40 _start signals-musl
 animal context 40 '\?|__start_context' context
 animal vfork 40 _start vfork
-animal deep 40 _start deep
+animal deep 12 _start deep
 animal tail 40 _start tail
 animal variable 40 _start variable
 animal realign 40 _start realign
@@ -126,7 +126,7 @@ animal plt 300 _start plt
 animal plt-cet 300 _start plt-cet
 animal plt-now 300 _start plt-now
 animal plt-resolve 4000 _start plt
-animal plt-cet-resolve 4000 _start plt-cet
+animal cet-resolve 4000 _start plt-cet
 animal clock 400 _start clock
 animal getppid 100 _start clock calls
 

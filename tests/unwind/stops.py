@@ -13,6 +13,8 @@ def addresses():
     found, exact = [], True
     frame = gdb.newest_frame()
     while frame is not None and len(found) < DEPTH:
+        if not frame.pc():  # a return address of zero ends a stack as well
+            return found, "outermost", last.name()
         last = frame
         if frame.type() in (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME):
             found.append("%x" % (frame.pc() - (0 if exact else 1)))

@@ -192,7 +192,7 @@ static unsigned int open_descriptors(void)
 	return sum;
 }
 
-/* Killed a hundred times from outside, between and within requests: each is answered, nothing leaks, no zombie stays. */
+/* Killed a hundred times from outside, between and within requests: each is answered, nothing leaks, no zombie. */
 static void survives_being_killed(void **state)
 {
 	unsigned int before = open_descriptors();

@@ -54,6 +54,7 @@ enum {
 /* Helpers that older kernels do not have: asked for by name. */
 enum bpf_func_id___wick {
 	BPF_FUNC_task_pt_regs___wick = 175,
+	BPF_FUNC_snprintf___wick = 165,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

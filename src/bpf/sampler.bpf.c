@@ -185,6 +185,38 @@ int on_tick(struct arch_context *ctx)
 	return 0;
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WIRE_NAMES);
+	__type(key, __u32);
+	__type(value, struct wire_name);
+} names SEC(".maps");
+
+__attribute__((noinline)) int name_one(__u32 index)
+{
+	struct wire_name *name = bpf_map_lookup_elem(&names, &index);
+	static const char format[] = "%pS";
+	__u64 address;
+
+	if (!name)
+		return 1;
+	address = name->address;
+	if (bpf_core_enum_value_exists(enum bpf_func_id___wick, BPF_FUNC_snprintf___wick))
+		bpf_snprintf(name->text, sizeof(name->text), format, &address, sizeof(address));
+	return 0;
+}
+
+/* Run by wick on itself: the kernel's own names for addresses in it, without reading all of them. */
+SEC("raw_tp/wick_names")
+int on_names(void *ctx)
+{
+	for (int i = 0; i < WIRE_NAMES; i++)
+		if (name_one(i))
+			break;
+	return 0;
+}
+
 struct wire_look look;
 
 /* Run by wick on itself (BPF_PROG_TEST_RUN): what is mapped at look.address, and who am I. */

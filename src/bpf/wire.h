@@ -291,6 +291,15 @@ struct wire_look {
 	__u32 executable;
 };
 
+/* Questions about the names of kernel addresses: as many at a time. */
+#define WIRE_NAMES 64
+#define WIRE_NAME_LEN 256
+
+struct wire_name {
+	__u64 address;
+	char text[WIRE_NAME_LEN]; /* name+0xoffset/0xsize [module] */
+};
+
 /* Both sides hash with this: a mix of 64-bit words under a random key for each run. */
 static inline __attribute__((always_inline)) __u64 wire_mix(__u64 hash, __u64 word)
 {
@@ -326,6 +335,7 @@ _Static_assert(sizeof(struct wire_kernel_stack) == 16, "");
 _Static_assert(sizeof(struct wire_file_key) == 48, "");
 _Static_assert(sizeof(struct wire_file) == 96 + WIRE_PATH_LEN, "");
 _Static_assert(sizeof(struct wire_event) == 16, "");
+_Static_assert(sizeof(struct wire_name) == 264, "");
 _Static_assert(sizeof(struct wire_rule) == 24, "");
 _Static_assert(sizeof(struct wire_page) == 16, "");
 _Static_assert(sizeof(struct wire_table) == 16, "");

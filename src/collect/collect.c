@@ -246,6 +246,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	}
 	if (err)
 		return err;
+	namer_ask_kernel(collect->namer, collect->sampler);
 	if (options->measure)
 		sampler_measure(collect->sampler); /* needs CAP_SYS_ADMIN; without it the figure is missing */
 	err = ingest_new(&collect->ingest, &(struct ingest_options){

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "collect/files.h"
 #include "collect/jit.h"
+#include "collect/kernel.h"
 #include "profile/expand.h"
 #include "profile/profile.h"
 #include "sym/kernel.h"
@@ -37,6 +38,7 @@ struct unit {
 
 struct namer {
 	struct namer_options options;
+	struct sampler *sampler;
 	struct unit **units;
 	size_t units_len, units_cap;
 	struct map by_file, by_process; /* number → index of unit + 1 */
@@ -54,6 +56,11 @@ int namer_new(struct namer **ret, const struct namer_options *options)
 	namer->vdso = (struct unit){ .namer = namer, .kind = FRAME_VDSO, .fd = -1 };
 	*ret = namer;
 	return expand_new(&namer->inlines);
+}
+
+void namer_ask_kernel(struct namer *namer, struct sampler *sampler)
+{
+	namer->sampler = sampler;
 }
 
 static void unit_free(struct unit *unit)
@@ -396,11 +403,14 @@ static void kernel_named(void *arg, size_t index, const struct kernel_name *name
 /* Where addresses are hidden there is a reason for it, and the profile is as good as before. */
 static int name_kernel(struct unit *kernel)
 {
+	struct sampler *sampler = kernel->namer->sampler;
 	int err = kernel->len ? unit_sort(kernel) : 0;
 
-	if (!err && kernel->len)
+	if (err || !kernel->len)
+		return err;
+	if (!sampler || kernel_ask(sampler, kernel->addresses, kernel->len, kernel_named, kernel))
 		kernel_names(kernel->addresses, kernel->len, kernel_named, kernel);
-	return err;
+	return 0;
 }
 
 static int name_unit(struct unit *unit)

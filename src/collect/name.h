@@ -13,6 +13,7 @@
 #include "sym/symbols.h"
 
 struct profile;
+struct sampler;
 struct worker;
 struct namer;
 
@@ -25,6 +26,9 @@ struct namer_options {
 
 int namer_new(struct namer **ret, const struct namer_options *options);
 void namer_free(struct namer *namer);
+
+/* Where the kernel can be asked for names; without, they are read from its list. */
+void namer_ask_kernel(struct namer *namer, struct sampler *sampler);
 
 /* A file of the profile, just met in process `pid`. Takes the descriptor; negative: it could not be opened. */
 void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd);

@@ -430,8 +430,17 @@ int sampler_map_fd(const struct sampler *sampler, enum sampler_map map)
 		return bpf_map__fd(skel->maps.rules);
 	case SAMPLER_SLABS:
 		return bpf_map__fd(skel->maps.slabs);
+	case SAMPLER_NAMES:
+		return bpf_map__fd(skel->maps.names);
 	}
 	return -EINVAL;
+}
+
+int sampler_run_names(const struct sampler *sampler)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+
+	return bpf_prog_test_run_opts(bpf_program__fd(sampler->skel->progs.on_names), &run) ? -errno : 0;
 }
 
 int sampler_grace(struct sampler *sampler)

@@ -43,8 +43,12 @@ enum sampler_map {
 	SAMPLER_PAGES,
 	SAMPLER_RULES,
 	SAMPLER_SLABS,
+	SAMPLER_NAMES,
 };
 int sampler_map_fd(const struct sampler *sampler, enum sampler_map map);
+
+/* Lets the kernel fill in the names that are asked for in SAMPLER_NAMES. */
+int sampler_run_names(const struct sampler *sampler);
 
 /* Returns when every program has ended that runs now. */
 int sampler_grace(struct sampler *sampler);

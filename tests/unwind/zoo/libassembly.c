@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What assembly calls in another file: a caller without any frame of its own kind. */
-#include "zoo.h"
-
+/* What assembly calls in another file: saves all registers, uses them, and has no frame of an unusual kind. */
 typedef unsigned long function(unsigned long n);
 
-unsigned long assembly_call(unsigned long n, function *next);
+extern function *assembly_leaf;
+function assembly_far;
 
-unsigned long assembly_call(unsigned long n, function *next)
+unsigned long assembly_far(unsigned long n)
 {
-	unsigned long a = next(n), b = next(a), c = next(b), d = next(c), e = next(d), f = next(e);
+	volatile unsigned long start = n;
+	unsigned long a = start, b = start + 1, c = start + 2, d = start + 3, e = start + 4, f = start + 5;
 
-	return a * b + c * d + e * f;
+	n = assembly_leaf(n);
+	return n * a + (n ^ b) * c + (n | d) * e + f;
 }

@@ -48,10 +48,11 @@ struct scratch {
 	__u32 frames;
 	__u32 frames_fp;
 	__u32 frames_row;
-	__u32 exact;     /* the address is of the instruction itself, not of the one after a call */
-	__u32 no_table;  /* of the frame's file, though it may have one later */
-	__u32 early;     /* some frame's file had none */
-	__u64 early_vma; /* to be looked at */
+	__u32 exact;      /* the address is of the instruction itself, not of the one after a call */
+	__u32 no_table;   /* of the frame's file, though it may have one later */
+	__u32 early;      /* some frame's file had none */
+	__u32 with_saves; /* the walk reads all registers that functions save */
+	__u64 early_vma;  /* to be looked at */
 	__u64 early_maps;
 	__u64 early_next;        /* where to go on */
 	__u64 leaf[16];          /* mappings of a leaf of the tree */

@@ -128,32 +128,74 @@ __attribute__((noinline)) int walk_saves(__u32 which)
 	return 0;
 }
 
-/* From the frame of s->regs to its caller, by the rule of its row or else by frame pointer. */
+/*
+ * Where there is no row: the frame pointer, if what it leads to was called from somewhere. A signal's restorer is known
+ * by its instructions: not every C library describes it.
+ */
+__attribute__((noinline)) int walk_without_row(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct step_code code = {};
+	int result;
+
+	if (!s)
+		return WIRE_cut_no_memory;
+	if (!read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) && step_at_restorer(&code)) {
+		s->exact = 1;
+		return step_signal(&s->regs);
+	}
+	if (settings.unwind == WIRE_UNWIND_TABLE)
+		return WIRE_cut_no_table;
+	if (s->frames == 1 && step_leaf(&s->regs) == STEP_MORE)
+		return STEP_MORE;
+	result = step_fp(&s->regs);
+	if (result == STEP_MORE && (read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) ||
+				    (!step_after_call(&code) && !step_at_restorer(&code))))
+		result = WIRE_cut_no_frame_pointer;
+	return result == WIRE_cut_no_frame_pointer && s->no_table ? WIRE_cut_no_table : result;
+}
+
+/* From the frame of s->regs to its caller, by the rule of its row or else without. */
 static __always_inline int walk_caller(struct scratch *s, __u32 which, const struct wire_rule *rule)
 {
 	int result;
 
 	s->exact = 0;
-	if (rule && rule->kind != WIRE_RULE_NONE) {
-		switch (rule->kind) {
-		case WIRE_RULE_ROOT:
-			return STEP_ROOT;
-		case WIRE_RULE_SIGNAL:
-			s->exact = 1;
-			return step_signal(&s->regs);
-		}
-		s->old_fp = s->regs.r[STEP_FP];
-		result = step_rule(&s->regs, rule);
-		if (result == STEP_MORE && rule->flags & WIRE_RULE_SAVES) {
-			s->rule = *rule;
-			walk_saves(which);
-		}
-		return result;
+	if (!rule || rule->kind == WIRE_RULE_NONE)
+		return walk_without_row(which);
+	switch (rule->kind) {
+	case WIRE_RULE_ROOT:
+		return STEP_ROOT;
+	case WIRE_RULE_SIGNAL:
+		s->exact = 1;
+		return step_signal(&s->regs);
 	}
-	if (settings.unwind == WIRE_UNWIND_TABLE)
-		return WIRE_cut_no_table;
-	result = step_fp(&s->regs);
-	return result == WIRE_cut_no_frame_pointer && s->no_table ? WIRE_cut_no_table : result;
+	s->old_fp = s->regs.r[STEP_FP];
+	result = step_rule(&s->regs, rule);
+	if (result == STEP_MORE && s->with_saves && rule->flags & WIRE_RULE_SAVES) {
+		s->rule = *rule;
+		walk_saves(which);
+	}
+	return result;
+}
+
+/* Back to the leaf. Hardly any frame is found by a register other than the stack and frame pointers; only for the sake
+ * of one that is, all that functions save is read on the way. */
+static __always_inline void walk_again(struct scratch *s)
+{
+	s->regs = s->leaf_regs;
+	s->with_saves = 1;
+	s->exact = 1;
+	s->frames = 0;
+	s->frames_fp = 0;
+	s->frames_row = 0;
+	s->hash = settings.seed;
+}
+
+static __always_inline bool walk_needs_saves(const struct scratch *s, const struct wire_rule *rule)
+{
+	return !s->exact && !s->with_saves && rule->reg != STEP_SP && rule->reg != STEP_FP &&
+	       (rule->kind == WIRE_RULE_REGISTER || rule->kind == WIRE_RULE_DEREF);
 }
 
 /* Adds the frame of s->regs and steps to its caller. 0 to go on. */
@@ -183,6 +225,12 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		return 1;
 	}
 	where = s->address + mapping->offset;
+	if (mapping->table.id && mapping->table.id != WIRE_TABLE_UNKNOWN)
+		rule = walk_rule(s, which, &mapping->table, where);
+	if (rule && walk_needs_saves(s, rule)) {
+		walk_again(s);
+		return 0;
+	}
 	walk_add(s, mapping->owner, WIRE_WHERE(mapping->kind, where));
 	s->no_table = mapping->table.id == WIRE_TABLE_UNKNOWN && settings.unwind != WIRE_UNWIND_FP;
 	s->early |= s->no_table;
@@ -190,8 +238,6 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		s->cut = WIRE_cut_depth;
 		return 1;
 	}
-	if (mapping->table.id && mapping->table.id != WIRE_TABLE_UNKNOWN)
-		rule = walk_rule(s, which, &mapping->table, where);
 	result = walk_caller(s, which, rule);
 	if (result == STEP_MORE) {
 		if (rule && rule->kind != WIRE_RULE_NONE)
@@ -221,6 +267,7 @@ static __always_inline void walk_user(struct scratch *s, bool compat)
 	s->frames_row = 0;
 	s->exact = 1;
 	s->early = 0;
+	s->with_saves = 0;
 	s->leaf_regs = s->regs;
 	s->next_mapping = 0;
 	s->cut = 0;
@@ -229,7 +276,7 @@ static __always_inline void walk_user(struct scratch *s, bool compat)
 		s->mappings[i].start = s->mappings[i].end = 0;
 	if (compat)
 		s->cut = WIRE_cut_compat;
-	for (int i = 0; i <= WIRE_USER_FRAMES / WALK_STEPS && !compat; i++)
+	for (int i = 0; i <= 2 * WIRE_USER_FRAMES / WALK_STEPS && !compat; i++) /* it may begin anew once */
 		if (walk_steps(SCRATCH_SAMPLE))
 			break;
 	if (s->cut)

@@ -173,11 +173,12 @@ enum wire_save { /* registers that a caller may need back, in the order of saves
 #define WIRE_NOT_SAVED (-32768)
 #define WIRE_RA_IN_REGISTER 1
 #define WIRE_RULE_SAVES 2
+#define WIRE_FP_IN_REGISTER 4
 
 struct wire_rule {
 	__u8 kind;
 	__u8 reg;
-	__u8 flags;   /* WIRE_RA_IN_REGISTER: ra_offset is its number; WIRE_RULE_SAVES: more than rbp is saved */
+	__u8 flags;   /* WIRE_RA_IN_REGISTER, …: ra_offset, saves[0] are numbers of registers; WIRE_RULE_SAVES */
 	__u8 from_fp; /* bit i: saves[i] is relative to the frame pointer */
 	__s32 offset;
 	__s16 offset2;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,9 +37,22 @@ int files_reopen(int handle)
 	return fd < 0 ? -errno : fd;
 }
 
+bool files_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return false;
+	limit.rlim_cur = limit.rlim_max;
+	return !setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int files_open_regular(const char *path, int flags)
 {
 	autoclose int handle = open(path, O_PATH | O_CLOEXEC | flags);
+
+	if (handle < 0 && errno == EMFILE && files_raise_limit()) /* only now: a command that was started has its own */
+		handle = open(path, O_PATH | O_CLOEXEC | flags);
 
 	return handle < 0 ? -errno : files_reopen(handle);
 }

@@ -3,6 +3,7 @@
 #ifndef WICK_COLLECT_FILES_H
 #define WICK_COLLECT_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,9 @@ int files_open(struct sampler *sampler, const struct wire_file *found, const cha
 
 /* A split debug file of the file at `path`, looked for in our root and in that of process `pid`. */
 int files_open_debug(uint32_t pid, const char *path, const struct symbols_debug *debug);
+
+/* Lets this process have as many descriptors as it may. False if it already does. */
+bool files_raise_limit(void);
 
 /* Opens a path for reading if it is a regular file, touching nothing else. */
 int files_open_regular(const char *path, int flags);

@@ -26,6 +26,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "collect/collect.h"
+#include "collect/files.h"
 #include "collect/refused.h"
 #include "collect/sampler.h"
 
@@ -139,6 +140,8 @@ static int open_tick(struct ticks *ticks, unsigned int cpu)
 	struct tick *tick = &ticks->cpus[cpu];
 	int fd = open_event(ticks, cpu);
 
+	if (fd == -EMFILE && files_raise_limit())
+		fd = open_event(ticks, cpu);
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, sampler_tick_program(ticks->sampler))) {

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/buf.h"
 #include "elf/image.h"
@@ -20,6 +21,7 @@
 #define ENTRIES_MAX (4u << 20)
 #define ROWS_MAX (64u << 20)
 #define REMEMBER_MAX 16
+#define UNPACKED_MAX ((uint64_t)128 << 20)
 
 /* DWARF's instructions; the first three have an operand in their low six bits. */
 enum {
@@ -71,6 +73,7 @@ struct cfi {
 	size_t parts_len;
 	struct entry *entries;
 	size_t len, cap;
+	void *unpacked; /* .debug_frame, where it was compressed */
 };
 
 struct cie {
@@ -250,15 +253,41 @@ static int by_start(const void *a, const void *b)
 	return x->part < y->part ? -1 : x->part > y->part ? 1 : x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* A compressed section, within bounds: what it says of its size is believed only up to a limit. NULL if it is not so. */
+static void *unpack(const void *data, size_t len, uint64_t *ret_len)
+{
+	Elf64_Chdr head;
+	uLongf size;
+	Bytef *out;
+
+	if (len < sizeof(head))
+		return NULL;
+	memcpy(&head, data, sizeof(head));
+	if (head.ch_type != ELFCOMPRESS_ZLIB || !head.ch_size || head.ch_size > UNPACKED_MAX)
+		return NULL;
+	size = head.ch_size;
+	out = malloc(size);
+	if (!out || uncompress(out, &size, (const Bytef *)data + sizeof(head), len - sizeof(head)) != Z_OK) {
+		free(out);
+		return NULL;
+	}
+	*ret_len = size;
+	return out;
+}
+
 static bool add_part(struct cfi *cfi, const struct image *image, const char *name, bool debug)
 {
 	struct image_section section;
 	const void *data;
 
-	if (!image_section_named(image, name, &section) || section.flags & SHF_COMPRESSED || section.size > UINT32_MAX)
+	if (!image_section_named(image, name, &section) || section.size > UINT32_MAX || section.type == SHT_NOBITS)
 		return false;
 	data = image_bytes(image, section.offset, section.size);
-	if (!data || section.type == SHT_NOBITS)
+	if (data && section.flags & SHF_COMPRESSED) {
+		cfi->unpacked = unpack(data, section.size, &section.size);
+		data = cfi->unpacked;
+	}
+	if (!data)
 		return false;
 	cfi->parts[cfi->parts_len++] = (struct part){ data, section.size, section.address, debug };
 	return true;
@@ -287,6 +316,7 @@ void cfi_free(struct cfi *cfi)
 	if (!cfi)
 		return;
 	free(cfi->entries);
+	free(cfi->unpacked);
 	free(cfi);
 }
 

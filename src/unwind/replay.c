@@ -101,7 +101,8 @@ static int walk(const struct wire_early *early, replay_rule *find, void *arg, bo
 			return -EAGAIN;
 		add(ret, map->owner, WIRE_WHERE(map->kind, where));
 		result = step_by(&regs, &rule, have, &exact);
-		if (have == -EAGAIN && result == WIRE_cut_no_frame_pointer)
+		/* Memory beyond the copy may well be there: with a table in time it would have been read. */
+		if (result == WIRE_cut_no_memory || (have == -EAGAIN && result == WIRE_cut_no_frame_pointer))
 			result = WIRE_cut_no_table;
 	}
 	ret->cut = result == STEP_ROOT ? 0 : (uint32_t)result;

@@ -32,8 +32,6 @@ struct builder {
 	struct intern *rules; /* number 0 is not used */
 	struct buf pages;
 	struct buf offsets, numbers; /* of the page that is being filled */
-	bool saves;                  /* the file needs them */
-	bool looking;                /* for that, only */
 	uint64_t gap;                /* address from which nothing is known, if that is not padding; 0: none */
 	uint32_t page, first_page, last_page, pages_len;
 	bool any;
@@ -124,7 +122,7 @@ static int add_gap(struct builder *b)
 {
 	struct wire_rule none;
 
-	rule_of(NULL, false, &none);
+	rule_of(NULL, &none);
 	return add_row(b, b->gap, &none);
 }
 
@@ -138,11 +136,7 @@ static int take_row(void *arg, uint64_t address, const struct cfi_state *state)
 		b->gap = address;
 		return 0;
 	}
-	rule_of(state, b->saves, &rule);
-	if (b->looking) {
-		b->saves |= rule_needs_saves(&rule);
-		return b->saves ? -ECANCELED : 0;
-	}
+	rule_of(state, &rule);
 	if (b->gap && address - b->gap > PADDING)
 		err = add_gap(b);
 	b->gap = 0;
@@ -169,16 +163,10 @@ static int build(struct builder *b, const struct cfi *cfi)
 	struct wire_rule none;
 	int err;
 
-	b->looking = true;
-	err = cfi_rows(cfi, take_row, b);
-	if (err && err != -ECANCELED)
-		return err;
-	b->looking = false;
-	b->gap = 0;
 	err = intern_new(&b->rules);
 	if (err)
 		return err;
-	rule_of(NULL, false, &none);
+	rule_of(NULL, &none);
 	intern_bytes(b->rules, &none, sizeof(none));
 	err = cfi_rows(cfi, take_row, b);
 	if (!err && b->gap)

@@ -109,7 +109,9 @@ static bool save_of(const struct cfi_rule *rule, unsigned int slot, struct wire_
 
 	if (rule->how == CFI_UNSET || rule->how == CFI_SAME || rule->how == CFI_UNDEFINED)
 		return true;
-	if (rule->how == CFI_EXPRESSION) {
+	if (rule->how == CFI_REGISTER && slot == WIRE_SAVE_FP && offset >= 0 && offset < CFI_RA) {
+		ret->flags |= WIRE_FP_IN_REGISTER;
+	} else if (rule->how == CFI_EXPRESSION) {
 		in = cursor_of(rule->expression, rule->len);
 		if (!is_register_plus(&in, &number, &offset) || cursor_left(&in) || number != CFI_FP)
 			return false;
@@ -148,7 +150,7 @@ static bool is_signal(const struct cfi_state *state)
 	       offset == SIGNAL_SP_AT;
 }
 
-void rule_of(const struct cfi_state *state, bool saves, struct wire_rule *ret)
+void rule_of(const struct cfi_state *state, struct wire_rule *ret)
 {
 	*ret = (struct wire_rule){ 0 };
 	for (int i = 0; i < WIRE_SAVES; i++)
@@ -167,16 +169,10 @@ void rule_of(const struct cfi_state *state, bool saves, struct wire_rule *ret)
 		ret->kind = WIRE_RULE_ODD;
 		return;
 	}
-	for (unsigned int i = 0; i < (saves ? WIRE_SAVES : 1); i++) {
-		if (!save_of(&state->rules[saved_registers[i]], i, ret))
-			ret->kind = WIRE_RULE_ODD;
+	for (unsigned int i = 0; i < WIRE_SAVES; i++) {
+		if (!save_of(&state->rules[saved_registers[i]], i, ret) && i == WIRE_SAVE_FP)
+			ret->kind = WIRE_RULE_ODD; /* of the others it is enough not to know them */
 		else if (i && ret->saves[i] != WIRE_NOT_SAVED)
 			ret->flags |= WIRE_RULE_SAVES;
 	}
-}
-
-bool rule_needs_saves(const struct wire_rule *rule)
-{
-	return (rule->kind == WIRE_RULE_REGISTER || rule->kind == WIRE_RULE_DEREF) && rule->reg != CFI_SP &&
-	       rule->reg != CFI_FP;
 }

@@ -3,15 +3,10 @@
 #ifndef WICK_UNWIND_RULES_H
 #define WICK_UNWIND_RULES_H
 
-#include <stdbool.h>
-
 struct cfi_state;
 struct wire_rule;
 
-/* The rule of a row; state NULL: none is known. `saves`: keep where all callee-saved registers are, not only rbp. */
-void rule_of(const struct cfi_state *state, bool saves, struct wire_rule *ret);
-
-/* Whether a rule needs a register of the caller beyond rsp and rbp. */
-bool rule_needs_saves(const struct wire_rule *rule);
+/* The rule of a row; state NULL: none is known. */
+void rule_of(const struct cfi_state *state, struct wire_rule *ret);
 
 #endif

@@ -63,6 +63,59 @@ STEP_INLINE int step_fp(struct step_regs *regs)
 	return STEP_MORE;
 }
 
+/* Bytes around an address: those before it may be a call, those at it the restorer of a signal. */
+struct step_code {
+	__u8 before[7];
+	__u8 at[9];
+};
+
+/*
+ * Whether a call instruction ends right here: x86's near calls, direct or through a register or memory. A lone nop counts
+ * as well: runtimes put one where they make it look as if a function had been called.
+ */
+STEP_INLINE int step_after_call(const struct step_code *code)
+{
+	if (code->before[2] == 0xe8 || code->before[6] == 0x90)
+		return 1;
+	for (int i = 0; i < 6; i++)
+		if (code->before[i] == 0xff && (code->before[i + 1] & 0x38) == 0x10)
+			return 1;
+	return 0;
+}
+
+/* mov $15, %rax (or %eax); syscall: how a signal's handler returns, in every C library. */
+STEP_INLINE int step_at_restorer(const struct step_code *code)
+{
+	const __u8 *at = code->at;
+
+	return (at[0] == 0x48 && at[1] == 0xc7 && at[2] == 0xc0 && at[3] == 0x0f && !at[4] && !at[5] && !at[6] &&
+		at[7] == 0x0f && at[8] == 0x05) ||
+	       (at[0] == 0xb8 && at[1] == 0x0f && !at[2] && !at[3] && !at[4] && at[5] == 0x0f && at[6] == 0x05);
+}
+
+/*
+ * A leaf that has not touched the stack: its return address is on top. Believed only if a direct call ends there whose
+ * target lies shortly before the leaf's own address; otherwise the registers stay as they are.
+ */
+#define STEP_LEAF_BYTES 4096
+
+STEP_INLINE int step_leaf(struct step_regs *regs)
+{
+	struct step_code code;
+	__u64 back, target;
+
+	if (STEP_READ(&back, sizeof(back), regs->r[STEP_SP]) ||
+	    STEP_READ(&code, sizeof(code), back - sizeof(code.before)) || code.before[2] != 0xe8)
+		return WIRE_cut_no_frame_pointer;
+	target = back + (__s64)(__s32)(code.before[3] | code.before[4] << 8 | code.before[5] << 16 |
+				       (__u32)code.before[6] << 24);
+	if (regs->r[STEP_IP] - target >= STEP_LEAF_BYTES)
+		return WIRE_cut_no_frame_pointer;
+	regs->r[STEP_SP] += sizeof(back);
+	regs->r[STEP_IP] = back;
+	return STEP_MORE;
+}
+
 /* The CFA: the stack pointer of the caller. 0, or why it cannot be known. */
 STEP_INLINE int step_cfa(const struct step_regs *regs, const struct wire_rule *rule, __u64 *ret)
 {
@@ -98,7 +151,7 @@ STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule)
 
 	if (err)
 		return err;
-	if (cfa <= regs->r[STEP_SP] || cfa & 7)
+	if (cfa & 7 || cfa < regs->r[STEP_SP] || (cfa == regs->r[STEP_SP] && !(rule->flags & WIRE_RA_IN_REGISTER)))
 		return WIRE_cut_bad_rule;
 	if (rule->flags & WIRE_RA_IN_REGISTER) {
 		pair[1] = regs->r[rule->ra_offset & 15];
@@ -110,7 +163,9 @@ STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule)
 	} else if (STEP_READ(&pair[1], sizeof(pair[1]), cfa + (__s64)rule->ra_offset)) {
 		return WIRE_cut_no_memory;
 	}
-	if (save != WIRE_NOT_SAVED && STEP_READ(&fp, sizeof(fp), (from ?: cfa) + save))
+	if (rule->flags & WIRE_FP_IN_REGISTER)
+		fp = regs->r[save & 15];
+	else if (save != WIRE_NOT_SAVED && STEP_READ(&fp, sizeof(fp), (from ?: cfa) + save))
 		return WIRE_cut_no_memory;
 	if (!pair[1])
 		return STEP_ROOT;

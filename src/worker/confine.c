@@ -45,12 +45,22 @@ static const unsigned int allowed[] = {
 #endif
 };
 
+/* libdw looks for files beside the one it reads. For it, there are none: that is no reason to die. */
+static const unsigned int refused[] = {
+	SYS_openat, SYS_readlinkat, SYS_faccessat,
+#ifdef SYS_open
+	SYS_open, SYS_readlink, SYS_access, SYS_stat, SYS_lstat,
+#endif
+};
+
 #define ALLOWED (sizeof(allowed) / sizeof(*allowed))
+#define REFUSED (sizeof(refused) / sizeof(*refused))
+#define PROGRAM (ALLOWED + REFUSED + 7)
 
 static int allow_calls(void)
 {
-	struct sock_filter program[ALLOWED + 6];
-	struct sock_fprog filter = { .len = ALLOWED + 6, .filter = program };
+	struct sock_filter program[PROGRAM];
+	struct sock_fprog filter = { .len = PROGRAM, .filter = program };
 	size_t at = 0;
 
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
@@ -59,8 +69,12 @@ static int allow_calls(void)
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < ALLOWED; i++)
 		program[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i],
-							     (unsigned char)(ALLOWED - i), 0);
+							     (unsigned char)(PROGRAM - 1 - (at + 1)), 0);
+	for (size_t i = 0; i < REFUSED; i++)
+		program[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i],
+							     (unsigned char)(PROGRAM - 2 - (at + 1)), 0);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOENT);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -errno : 0;
 }

@@ -51,33 +51,50 @@ static int clear_memory(void **state)
 	return 0;
 }
 
+static struct step_regs regs_of(__u64 ip, __u64 sp, __u64 fp)
+{
+	struct step_regs regs = { 0 };
+
+	for (unsigned int i = 0; i < STEP_REGISTERS; i++)
+		regs.r[i] = 0x1000 + i;
+	regs.r[STEP_IP] = ip;
+	regs.r[STEP_SP] = sp;
+	regs.r[STEP_FP] = fp;
+	return regs;
+}
+
+static void assert_regs(const struct step_regs *regs, __u64 ip, __u64 sp, __u64 fp)
+{
+	assert_int_equal(regs->r[STEP_IP], ip);
+	assert_int_equal(regs->r[STEP_SP], sp);
+	assert_int_equal(regs->r[STEP_FP], fp);
+}
+
 static void assert_stays(struct step_regs regs, int result)
 {
 	struct step_regs got = regs;
 
 	assert_int_equal(step_fp(&got), result);
-	assert_int_equal(got.ip, regs.ip);
-	assert_int_equal(got.sp, regs.sp);
-	assert_int_equal(got.fp, regs.fp);
+	assert_memory_equal(&got, &regs, sizeof(regs));
 }
 
 static void test_chain_to_the_root(void **state)
 {
-	struct step_regs regs = { .ip = 0x100, .sp = place(0), .fp = place(4) };
+	struct step_regs regs = regs_of(0x100, place(0), place(4));
 
 	(void)state;
 	put_frame(4, place(10), 0x200);
 	put_frame(10, place(12), 0x300); /* right above: a frame may be empty */
 	put_frame(12, 0, 0x400);         /* _start clears it */
 	assert_int_equal(step_fp(&regs), STEP_MORE);
-	assert_int_equal(regs.ip, 0x200);
-	assert_int_equal(regs.sp, place(6));
-	assert_int_equal(regs.fp, place(10));
+	assert_int_equal(regs.r[STEP_IP], 0x200);
+	assert_int_equal(regs.r[STEP_SP], place(6));
+	assert_int_equal(regs.r[STEP_FP], place(10));
 	assert_int_equal(step_fp(&regs), STEP_MORE);
-	assert_int_equal(regs.ip, 0x300);
+	assert_int_equal(regs.r[STEP_IP], 0x300);
 	assert_int_equal(step_fp(&regs), STEP_MORE);
-	assert_int_equal(regs.ip, 0x400);
-	assert_int_equal(regs.sp, place(14));
+	assert_int_equal(regs.r[STEP_IP], 0x400);
+	assert_int_equal(regs.r[STEP_SP], place(14));
 	assert_int_equal(reads, 3);
 	assert_stays(regs, STEP_ROOT);
 	assert_int_equal(reads, 3); /* nothing is read for it */
@@ -87,17 +104,17 @@ static void test_return_address_of_zero(void **state)
 {
 	(void)state;
 	put_frame(4, place(8), 0);
-	assert_stays((struct step_regs){ 0x100, place(0), place(4) }, STEP_ROOT);
+	assert_stays(regs_of(0x100, place(0), place(4)), STEP_ROOT);
 }
 
 static void test_frame_at_the_stack_pointer(void **state)
 {
-	struct step_regs regs = { 0x100, place(4), place(4) };
+	struct step_regs regs = regs_of(0x100, place(4), place(4));
 
 	(void)state;
 	put_frame(4, place(8), 0x200);
 	assert_int_equal(step_fp(&regs), STEP_MORE);
-	assert_int_equal(regs.ip, 0x200);
+	assert_int_equal(regs.r[STEP_IP], 0x200);
 }
 
 static void test_not_a_frame_pointer(void **state)
@@ -105,16 +122,16 @@ static void test_not_a_frame_pointer(void **state)
 	(void)state;
 	put_frame(4, place(8), 0x200);
 	for (__u64 off = 1; off < 8; off++) /* not aligned: the register holds something else */
-		assert_stays((struct step_regs){ 0x100, place(0), place(4) + off }, WIRE_cut_no_frame_pointer);
-	assert_stays((struct step_regs){ 0x100, place(5), place(4) }, WIRE_cut_no_frame_pointer); /* below the stack */
-	assert_stays((struct step_regs){ 0x100, place(0), 8 }, WIRE_cut_no_frame_pointer);
+		assert_stays(regs_of(0x100, place(0), place(4) + off), WIRE_cut_no_frame_pointer);
+	assert_stays(regs_of(0x100, place(5), place(4)), WIRE_cut_no_frame_pointer); /* below the stack */
+	assert_stays(regs_of(0x100, place(0), 8), WIRE_cut_no_frame_pointer);
 	assert_int_equal(reads, 0);
 }
 
 /* Downwards or to itself: a chain that would never end does. */
 static void test_chain_that_loops(void **state)
 {
-	struct step_regs regs = { 0x100, place(0), place(4) };
+	struct step_regs regs = regs_of(0x100, place(0), place(4));
 
 	(void)state;
 	put_frame(4, place(8), 0x200);
@@ -123,20 +140,243 @@ static void test_chain_that_loops(void **state)
 	assert_int_equal(step_fp(&regs), STEP_MORE);
 	assert_stays(regs, WIRE_cut_no_frame_pointer);
 	put_frame(4, place(4), 0x200);
-	regs = (struct step_regs){ 0x100, place(0), place(4) };
+	regs = regs_of(0x100, place(0), place(4));
 	assert_int_equal(step_fp(&regs), STEP_MORE);
 	assert_stays(regs, WIRE_cut_no_frame_pointer);
 }
 
 static void test_memory_that_cannot_be_read(void **state)
 {
+	struct step_regs regs;
+
 	(void)state;
-	assert_stays((struct step_regs){ 0x100, place(0), BASE + (1 << 20) }, WIRE_cut_no_memory);
-	assert_stays((struct step_regs){ 0x100, place(0), place(WORDS - 1) }, WIRE_cut_no_memory); /* half of it */
-	assert_stays((struct step_regs){ 0x100, place(0), ~7ULL }, WIRE_cut_no_memory);
-	assert_stays((struct step_regs){ 0x100, 0, 8 }, WIRE_cut_no_memory);
+	assert_stays(regs_of(0x100, place(0), BASE + (1 << 20)), WIRE_cut_no_memory);
+	assert_stays(regs_of(0x100, place(0), place(WORDS - 1)), WIRE_cut_no_memory); /* half of it */
+	assert_stays(regs_of(0x100, place(0), ~7ULL), WIRE_cut_no_memory);
+	assert_stays(regs_of(0x100, 0, 8), WIRE_cut_no_memory);
 	put_frame(WORDS - 2, 0, 0x200);
-	assert_int_equal(step_fp(&(struct step_regs){ 0x100, place(0), place(WORDS - 2) }), STEP_MORE);
+	regs = regs_of(0x100, place(0), place(WORDS - 2));
+	assert_int_equal(step_fp(&regs), STEP_MORE);
+}
+
+/* ---- by rule ---- */
+
+static struct wire_rule rule_with(__u8 kind, __u8 reg, __s32 offset)
+{
+	struct wire_rule rule = { .kind = kind, .reg = reg, .offset = offset, .ra_offset = -8 };
+
+	for (int i = 0; i < WIRE_SAVES; i++)
+		rule.saves[i] = WIRE_NOT_SAVED;
+	return rule;
+}
+
+static void assert_rule_stays(struct step_regs regs, const struct wire_rule *rule, int result)
+{
+	struct step_regs got = regs;
+
+	assert_int_equal(step_rule(&got, rule), result);
+	assert_memory_equal(&got, &regs, sizeof(regs));
+}
+
+static void test_rule_by_the_stack_pointer(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(2), 77);
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 32);
+
+	(void)state;
+	memory[5] = 0x200;
+	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_regs(&regs, 0x200, place(6), 77); /* rbp is whatever it was */
+	assert_int_equal(reads, 1);
+}
+
+static void test_rule_with_the_usual_frame(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(0), place(4));
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_FP, 16);
+
+	(void)state;
+	rule.saves[WIRE_SAVE_FP] = -16;
+	put_frame(4, place(20), 0x200);
+	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_regs(&regs, 0x200, place(6), place(20));
+	assert_int_equal(reads, 1); /* both at once */
+}
+
+/* rbp saved far from the return address, and the return address not at the top. */
+static void test_rule_with_saves_elsewhere(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(0), 1);
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 80);
+
+	(void)state;
+	rule.saves[WIRE_SAVE_FP] = -64;
+	rule.ra_offset = -16;
+	memory[2] = 0x333;
+	memory[8] = 0x200;
+	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_regs(&regs, 0x200, place(10), 0x333);
+}
+
+/* A realigned frame: the CFA is in memory below rbp, and rbp is saved where rbp points. */
+static void test_rule_of_a_realigned_frame(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(0), place(8));
+	struct wire_rule rule = rule_with(WIRE_RULE_DEREF, STEP_FP, -8);
+
+	(void)state;
+	rule.saves[WIRE_SAVE_FP] = 0;
+	rule.from_fp = 1 << WIRE_SAVE_FP;
+	memory[7] = place(20);
+	memory[8] = 0x444;
+	memory[19] = 0x200;
+	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_regs(&regs, 0x200, place(20), 0x444);
+	rule.offset2 = 8;
+	memory[20] = 0x500;
+	regs = regs_of(0x100, place(0), place(8));
+	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_regs(&regs, 0x500, place(21), 0x444);
+}
+
+static void test_rule_by_any_register(void **state)
+{
+	static const __u8 numbers[] = { 0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+	(void)state;
+	memory[5] = 0x200;
+	for (size_t i = 0; i < sizeof(numbers); i++) {
+		struct step_regs regs = regs_of(0x100, place(2), 1);
+		struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, numbers[i], -8);
+
+		regs.r[numbers[i]] = place(7);
+		assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+		assert_regs(&regs, 0x200, place(6), 1);
+	}
+}
+
+/* A stub has pushed nothing before its low address bits reach some value, and eight bytes from there on. */
+static void test_rule_of_a_stub(void **state)
+{
+	struct wire_rule rule = rule_with(WIRE_RULE_PLT, 0, 0);
+
+	(void)state;
+	rule.offset2 = 11;
+	memory[2] = 0x200;
+	memory[3] = 0x300;
+	for (__u64 at = 0; at < 16; at++) {
+		struct step_regs regs = regs_of(0x7f0010 + at, place(2), 5);
+
+		assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+		assert_regs(&regs, at < 11 ? 0x200 : 0x300, place(at < 11 ? 3 : 4), 5);
+	}
+}
+
+static void test_rule_with_the_return_address_in_a_register(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(2), 5);
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 8);
+
+	(void)state;
+	rule.flags = WIRE_RA_IN_REGISTER;
+	rule.ra_offset = 13;
+	regs.r[13] = 0x200;
+	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_regs(&regs, 0x200, place(3), 5);
+	assert_int_equal(reads, 0);
+}
+
+static void test_rule_that_leads_nowhere(void **state)
+{
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 0);
+
+	(void)state;
+	assert_rule_stays(regs_of(0x100, place(2), 5), &rule, WIRE_cut_bad_rule); /* the same frame again */
+	rule.offset = -8;
+	assert_rule_stays(regs_of(0x100, place(2), 5), &rule, WIRE_cut_bad_rule);
+	rule.offset = 12;
+	assert_rule_stays(regs_of(0x100, place(2), 5), &rule, WIRE_cut_bad_rule); /* not aligned */
+	rule.offset = 1 << 20;
+	assert_rule_stays(regs_of(0x100, place(2), 5), &rule, WIRE_cut_no_memory);
+	rule = rule_with(WIRE_RULE_DEREF, 3, 0);
+	assert_rule_stays(regs_of(0x100, place(2), 5), &rule, WIRE_cut_no_memory);
+	rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 16);
+	rule.saves[WIRE_SAVE_FP] = 0x4000;
+	memory[3] = 0x200;
+	assert_rule_stays(regs_of(0x100, place(2), 5), &rule, WIRE_cut_no_memory); /* rbp cannot be read */
+	rule = rule_with(WIRE_RULE_ODD, 0, 0);
+	assert_rule_stays(regs_of(0x100, place(2), 5), &rule, WIRE_cut_odd_rule);
+}
+
+static void test_rule_at_the_root(void **state)
+{
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 16);
+
+	(void)state;
+	assert_rule_stays(regs_of(0x100, place(2), 5), &rule, STEP_ROOT); /* a return address of zero */
+}
+
+static void test_saves(void **state)
+{
+	static const __u8 numbers[WIRE_SAVES] = { STEP_FP, 3, 12, 13, 14, 15 };
+	struct step_regs regs = regs_of(0x100, place(0), place(30)), before = regs;
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 80);
+
+	(void)state;
+	memory[9] = 0x200;
+	for (int i = 1; i < WIRE_SAVES; i++) {
+		rule.saves[i] = (__s16)(-16 - 8 * i);
+		memory[10 - 2 - i] = 0x5000 + numbers[i];
+	}
+	rule.saves[WIRE_SAVE_R13] = -8; /* by the frame pointer as it was before the step */
+	rule.from_fp = 1 << WIRE_SAVE_R13;
+	memory[29] = 0x6000;
+	rule.saves[WIRE_SAVE_R14] = 0x7000;         /* not to be read: stays */
+	rule.saves[WIRE_SAVE_R15] = WIRE_NOT_SAVED; /* not saved: stays */
+	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	step_saves(&regs, &rule, before.r[STEP_FP]);
+	assert_int_equal(regs.r[3], 0x5003);
+	assert_int_equal(regs.r[12], 0x500c);
+	assert_int_equal(regs.r[13], 0x6000);
+	assert_int_equal(regs.r[14], before.r[14]);
+	assert_int_equal(regs.r[15], before.r[15]);
+	assert_regs(&regs, 0x200, place(10), place(30));
+}
+
+/* ---- signals ---- */
+
+/* As the kernel writes it: r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip, five words above the stack pointer. */
+static void put_signal(unsigned int word, const __u64 *registers)
+{
+	static const __u8 order[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16 };
+
+	for (unsigned int i = 0; i < sizeof(order); i++)
+		memory[word + 5 + i] = registers[order[i]];
+}
+
+static void test_signal(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(40), 1), wanted;
+
+	(void)state;
+	for (unsigned int i = 0; i < STEP_REGISTERS; i++)
+		wanted.r[i] = 0x9000 + i * 0x11;
+	wanted.r[STEP_SP] = place(3); /* below: it ran on another stack */
+	put_signal(40, wanted.r);
+	assert_int_equal(step_signal(&regs), STEP_MORE);
+	assert_memory_equal(&regs, &wanted, sizeof(regs));
+}
+
+static void test_signal_that_cannot_be_read(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(WORDS - 21), 1), before = regs;
+
+	(void)state;
+	assert_int_equal(step_signal(&regs), WIRE_cut_no_memory);
+	assert_memory_equal(&regs, &before, sizeof(regs));
+	regs = before = regs_of(0x100, place(0), 1);
+	assert_int_equal(step_signal(&regs), STEP_ROOT);
+	assert_memory_equal(&regs, &before, sizeof(regs));
 }
 
 #define with_memory(test) cmocka_unit_test_setup(test, clear_memory)
@@ -144,9 +384,24 @@ static void test_memory_that_cannot_be_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_memory(test_chain_to_the_root),          with_memory(test_return_address_of_zero),
-		with_memory(test_frame_at_the_stack_pointer), with_memory(test_not_a_frame_pointer),
-		with_memory(test_chain_that_loops),           with_memory(test_memory_that_cannot_be_read),
+		with_memory(test_chain_to_the_root),
+		with_memory(test_return_address_of_zero),
+		with_memory(test_frame_at_the_stack_pointer),
+		with_memory(test_not_a_frame_pointer),
+		with_memory(test_chain_that_loops),
+		with_memory(test_memory_that_cannot_be_read),
+		with_memory(test_rule_by_the_stack_pointer),
+		with_memory(test_rule_with_the_usual_frame),
+		with_memory(test_rule_with_saves_elsewhere),
+		with_memory(test_rule_of_a_realigned_frame),
+		with_memory(test_rule_by_any_register),
+		with_memory(test_rule_of_a_stub),
+		with_memory(test_rule_with_the_return_address_in_a_register),
+		with_memory(test_rule_that_leads_nowhere),
+		with_memory(test_rule_at_the_root),
+		with_memory(test_saves),
+		with_memory(test_signal),
+		with_memory(test_signal_that_cannot_be_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 UNIT_TESTS := $(addprefix base/,buf columns fail file intern json map opt text) elf/buildid elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/step \
 	profile/expand profile/filter profile/profile collect/addresses collect/ingest collect/ingest_damaged in/folded in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname mkprofile symname
+TEST_TOOLS := goname listframes mkprofile symname rows
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := buildid demangle ehframe folded gopclntab ingest jitmap kallsyms maps place symbols text wick
 # Shell tests that need no root
@@ -327,7 +327,7 @@ FUZZ_FILES := $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%)
 ## all: build wick (SAN=1: with sanitizers, STATIC=1: one static file; V=1 shows commands)
 all: $O/wick
 
-RUN_ARGS := record -o $(BUILD)/wick.folded 10
+RUN_ARGS := record -o - -o $(BUILD)/wick.folded 10
 
 ## run: install what is missing, build, and profile this machine for ten seconds
 run:

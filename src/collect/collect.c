@@ -114,7 +114,7 @@ static uint32_t process_found(void *arg, uint32_t number, uint64_t cgroup)
 
 	if (cgroup_path(cgroup, &path) || path.len <= 1) { /* all in one group: an older hierarchy may know more */
 		buf_clear(&path);
-		if (!process->pid || process_cgroup(process->pid, &path))
+		if (!process->pid || !process_is(process->pid, process->start) || process_cgroup(process->pid, &path))
 			return PROFILE_NONE;
 	}
 	process->cgroup = profile_bytes(collect->profile, path.data, path.len);

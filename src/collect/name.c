@@ -116,7 +116,7 @@ static struct unit *unit_of(struct namer *namer, struct map *map, uint32_t kind,
 static void set_reason(struct unit *unit, const char *reason, size_t len)
 {
 	struct profile *profile = unit->namer->options.profile;
-	uint32_t string = profile_bytes(profile, reason, len);
+	uint32_t string = len ? profile_bytes(profile, reason, len) : PROFILE_NONE;
 
 	if (unit->kind == FRAME_USER && string != PROFILE_FULL)
 		profile_file(profile, unit->number)->reason = string;
@@ -306,8 +306,7 @@ static int take_names(struct unit *unit, struct answer_reader *reader)
 
 	if (err)
 		return err;
-	if (len)
-		set_reason(unit, reason, len);
+	set_reason(unit, reason, len); /* none, though a worker died of it before: it has its names */
 	for (size_t i = 0; i < unit->len; i++) {
 		err = answer_read_frames(reader, list, SYMBOLS_INLINE_MAX, &len);
 		if (err)

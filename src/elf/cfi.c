@@ -20,7 +20,9 @@
 
 #define ENTRIES_MAX (4u << 20)
 #define ROWS_MAX (64u << 20)
+#define STEPS_MAX (256u << 20) /* instructions in all: a CIE's are run again for each of its functions */
 #define REMEMBER_MAX 16
+#define LETTERS_MAX 32
 #define UNPACKED_MAX ((uint64_t)128 << 20)
 
 /* DWARF's instructions; the first three have an operand in their low six bits. */
@@ -89,6 +91,7 @@ struct cie {
 struct head {
 	struct cursor body;
 	size_t next; /* offset of the entry after it */
+	bool empty;  /* a terminator: each file that was linked in may bring one */
 	bool is_cie;
 	size_t cie;
 };
@@ -102,9 +105,12 @@ static bool read_head(const struct part *part, size_t at, struct head *ret)
 
 	if (wide)
 		len = cursor_u64(&in);
-	if (in.bad || !len || len > cursor_left(&in))
+	if (in.bad || len > cursor_left(&in))
 		return false;
 	ret->next = (size_t)(in.at - part->data) + (size_t)len;
+	ret->empty = !len;
+	if (ret->empty)
+		return true;
 	in.end = in.at + len;
 	id_at = (size_t)(in.at - part->data);
 	id = wide && part->debug ? cursor_u64(&in) : cursor_u32(&in);
@@ -158,13 +164,15 @@ static bool read_cie(const struct part *part, size_t at, struct cie *ret)
 	struct head head;
 	const unsigned char *letters, *end;
 	unsigned int version;
+	size_t left;
 
-	if (at >= part->len || !read_head(part, at, &head) || !head.is_cie)
+	if (at >= part->len || !read_head(part, at, &head) || head.empty || !head.is_cie)
 		return false;
 	*ret = (struct cie){ .encoding = POINTER_ABSOLUTE };
 	version = cursor_u8(&head.body);
 	letters = head.body.at;
-	end = memchr(letters, 0, cursor_left(&head.body));
+	left = cursor_left(&head.body);
+	end = memchr(letters, 0, left < LETTERS_MAX ? left : LETTERS_MAX);
 	if (!end || version < 1 || version > 4)
 		return false;
 	cursor_bytes(&head.body, (size_t)(end - letters) + 1);
@@ -231,15 +239,17 @@ static int gather(struct cfi *cfi, uint32_t number)
 
 		if (!read_head(part, at, &head))
 			break;
-		if (!head.is_cie && head.cie != cie_at) {
+		at = head.next;
+		if (head.empty || head.is_cie)
+			continue;
+		if (head.cie != cie_at) {
 			good = read_cie(part, head.cie, &cie);
 			cie_at = head.cie;
 		}
-		if (!head.is_cie && good && read_fde(part, &head, &cie, &entry, &program))
+		if (good && read_fde(part, &head, &cie, &entry, &program))
 			err = add_entry(cfi, &entry);
 		if (err)
 			return err;
-		at = head.next;
 	}
 	return 0;
 }
@@ -337,7 +347,7 @@ struct run {
 	const struct part *part;
 	cfi_row *row;
 	void *arg;
-	uint64_t rows;
+	uint64_t rows, steps;
 };
 
 static int emit(struct run *run)
@@ -352,7 +362,7 @@ static int advance(struct run *run, uint64_t to)
 {
 	int err;
 
-	if (to < run->at)
+	if (to < run->at || run->at >= run->end)
 		return -EBADMSG;
 	err = to > run->at ? emit(run) : 0;
 	run->at = to;
@@ -541,7 +551,7 @@ static int run_program(struct run *run, struct cursor in)
 	int err = 0;
 
 	while (!err && cursor_left(&in) && !in.bad)
-		err = step(run, &in);
+		err = ++run->steps > STEPS_MAX ? -EFBIG : step(run, &in);
 	return err ? err : in.bad ? -EBADMSG : 0;
 }
 
@@ -555,15 +565,16 @@ static int run_entry(struct run *run, const struct entry *entry)
 	struct cie cie;
 	int err;
 
-	if (!read_head(part, entry->at, &head) || !read_cie(part, head.cie, &cie) ||
+	if (!read_head(part, entry->at, &head) || head.empty || !read_cie(part, head.cie, &cie) ||
 	    !read_fde(part, &head, &cie, &again, &program))
 		return -EBADMSG; /* the file changed */
 	run->cie = &cie;
 	run->depth = 0;
 	run->state = (struct cfi_state){ .signal = cie.signal, .cfa_register = UINT64_MAX };
-	run->at = entry->start;
-	run->end = UINT64_MAX;
+	run->at = run->end = entry->start; /* the CIE's program has no addresses to go to */
 	err = run_program(run, cie.program);
+	if (err == -ERANGE)
+		err = -EBADMSG;
 	run->initial = run->state;
 	run->at = entry->start;
 	run->end = entry->end;

@@ -140,6 +140,13 @@ static bool ra_of(const struct cfi_rule *rule, struct wire_rule *ret)
 	}
 }
 
+/* Every rule makes the CFA the caller's stack pointer; a function that says something else is not understood. */
+static bool sp_is_cfa(const struct cfi_rule *rule)
+{
+	return rule->how == CFI_UNSET || rule->how == CFI_SAME || rule->how == CFI_UNDEFINED ||
+	       (rule->how == CFI_IS_CFA && !rule->value);
+}
+
 static bool is_signal(const struct cfi_state *state)
 {
 	struct cursor in = cursor_of(state->cfa_expression, state->cfa_len);
@@ -165,7 +172,7 @@ void rule_of(const struct cfi_state *state, struct wire_rule *ret)
 		ret->kind = WIRE_RULE_SIGNAL;
 		return;
 	}
-	if (!cfa_of(state, ret) || !ra_of(&state->rules[CFI_RA], ret)) {
+	if (!cfa_of(state, ret) || !ra_of(&state->rules[CFI_RA], ret) || !sp_is_cfa(&state->rules[CFI_SP])) {
 		ret->kind = WIRE_RULE_ODD;
 		return;
 	}

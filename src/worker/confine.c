@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * No descriptors but the socket, no capabilities and no way to regain any, another user if we may choose, little
- * memory, no files, and only those system calls that reading from memory and descriptors needs. What is not on the
+ * memory, no files, and only those system calls that reading from memory and descriptors needs. What is not on a
  * list ends the process: the one file it was reading is then the one that has no names.
  */
 #include "worker/confine.h"
@@ -49,13 +49,18 @@ static const unsigned int allowed[] = {
 static const unsigned int refused[] = {
 	SYS_openat, SYS_readlinkat, SYS_faccessat,
 #ifdef SYS_open
-	SYS_open, SYS_readlink, SYS_access, SYS_stat, SYS_lstat,
+	SYS_open,   SYS_readlink,   SYS_access,    SYS_stat, SYS_lstat,
 #endif
 };
 
 #define ALLOWED (sizeof(allowed) / sizeof(*allowed))
 #define REFUSED (sizeof(refused) / sizeof(*refused))
 #define PROGRAM (ALLOWED + REFUSED + 7)
+
+static struct sock_filter jump_if(unsigned int call, size_t over)
+{
+	return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, (unsigned char)over, 0);
+}
 
 static int allow_calls(void)
 {
@@ -67,12 +72,10 @@ static int allow_calls(void)
 	program[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CONFINE_ARCH, 1, 0);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < ALLOWED; i++)
-		program[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i],
-							     (unsigned char)(PROGRAM - 1 - (at + 1)), 0);
-	for (size_t i = 0; i < REFUSED; i++)
-		program[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i],
-							     (unsigned char)(PROGRAM - 2 - (at + 1)), 0);
+	for (size_t i = 0; i < ALLOWED; i++, at++)
+		program[at] = jump_if(allowed[i], PROGRAM - 1 - (at + 1));
+	for (size_t i = 0; i < REFUSED; i++, at++)
+		program[at] = jump_if(refused[i], PROGRAM - 2 - (at + 1));
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOENT);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

@@ -11,7 +11,7 @@
 
 zoo=${WICK_BUILD:-$tests_dir/../build}/zoo
 batch=12
-names=() commands=() steps=() roots=() pids=()
+names=() commands=() steps=() roots=() pids=() tids=()
 chosen=("$@")
 
 # animal NAME STEPS ROOT PROGRAM [ARGUMENT...]: ROOT is the name of the outermost function, ? where gdb knows none
@@ -31,7 +31,7 @@ begin() {
 	mkdir -p "$T/$name"
 	ln -s "$zoo/$program" "$T/$name/$name"
 	# shellcheck disable=SC2086 # a list of words
-	start "$T/$name/words" env ZOO="$zoo" ${environment[$name]:-} nice -n 19 "$T/$name/$name" $rest
+	start "$T/$name/words" env ZOO="$zoo" ${environment[$name]:-} "$T/$name/$name" $rest
 }
 
 is_ready() {
@@ -50,29 +50,32 @@ all_burned() {
 	done
 }
 
-# stops INDEX: what gdb says
+# stops INDEX: what gdb says; all others stand still
 stops() {
-	ready "$1" && cat "/proc/$pid/maps" >"$T/${names[$1]}/maps" &&
+	ready "$1" && kill -CONT "$pid" && cat "/proc/$pid/maps" >"$T/${names[$1]}/maps" &&
 		timeout -k 5 60 gdb -nx -batch -p "$pid" -ex "set \$tid=$tid" -ex "set \$steps=${steps[$1]}" \
 			-x "$tests_dir/unwind/stops.py" >"$T/${names[$1]}/stops" 2>"$T/${names[$1]}/gdb"
+	kill -STOP "$pid"
 }
 
 # visit FIRST PAST: starts them, samples them all at once, asks gdb about each
 visit() {
 	local i started_here=()
-	pids=()
+	pids=() tids=()
 	for ((i = $1; i < $2; i++)); do
 		begin "$i"
 		started_here+=("$started")
 		if ready "$i"; then
 			pids+=("$pid")
+			tids+=("$tid")
 			[ "$pid" = "$started" ] || children+=("$pid")
 		fi
 	done
-	record_start --raw -F 999 -p "$(IFS=,; echo "${pids[*]}")"
+	record_start --raw -F 999 -t "$(IFS=, && echo "${tids[*]}")"
 	wait_for 60 all_burned
 	end "$started"
 	[ "$status" = 0 ] || diag "$(cat "$T/wick.out")"
+	kill -STOP "${pids[@]}"
 	for ((i = $1; i < $2; i++)); do
 		stops "$i"
 		is "${names[$i]}" "$("$tests_dir/unwind/compare" "$T/x.folded" "${names[$i]}" "$T/${names[$i]}/stops" \

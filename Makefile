@@ -7,7 +7,7 @@
 #   wick libwick.a obj/ tests/   the ordinary build; the same under san/ (SAN=1) and static/ (STATIC=1)
 #   bpf/ gen/                    BPF objects and their skeletons, shared by all flavours
 #   fuzz/                        fuzz targets, with a library of their own
-#   progs/ static/progs/         programs for tests to profile
+#   progs/ static/progs/         programs for tests to profile; zoo/: those for unwinding
 #   bench/                       programs for bench/run
 #   vm/                          kernels for tests/vm, kept by `make clean`
 #
@@ -28,7 +28,7 @@ PROC_SRCS := $(addprefix src/proc/,maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
 UNWIND_SRCS := $(addprefix src/unwind/,replay.c rows.c rules.c)
 WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
-COLLECT_SRCS := $(addprefix src/collect/,addresses.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c refused.c sampler.c selftest.c \
+COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c refused.c sampler.c selftest.c \
 	tables.c ticks.c)
 IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
 OUT_SRCS := $(addprefix src/out/,advice.c bcc.c folded.c formats.c frame.c lines.c report.c report_callers.c report_quality.c report_tables.c report_tree.c stats.c tally.c tree.c wick.c)
@@ -46,17 +46,18 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf columns fail file intern json map opt text) elf/buildid elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/step \
-	profile/expand profile/filter profile/profile collect/addresses collect/ingest collect/ingest_damaged in/folded in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
+UNIT_TESTS := $(addprefix base/,buf columns extent fail file intern json map opt text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/replay unwind/rows unwind/rules unwind/step \
+	worker/protocol worker/worker \
+	profile/expand profile/filter profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname listframes mkprofile symname rows
+TEST_TOOLS := goname listframes mkprofile progtags rows symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
-FUZZERS := buildid demangle ehframe folded gopclntab ingest jitmap kallsyms maps place symbols text wick
+FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap kallsyms maps place rows symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/usage.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/rows.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
-KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t crowds.t ends.t filters.t frames.t hotplug.t idle.t jitter.t man.t places.t profile.t \
-	refusals.t short.t stacks.t)
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t frames.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t profile.t \
+	refusals.t short.t stacks.t types.t unwind.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
 LONG_TESTS :=
@@ -234,7 +235,7 @@ $(BUILD)/progs/%.so: tests/progs/%.c
 
 PROG_FILES := $(PROGS:%=$(BUILD)/progs/%) $(PROG_LIBS:%=$(BUILD)/progs/%.so)
 BENCH_FILES := $(BENCH_PROGS:%=$(BUILD)/bench/%)
-VM_FILES := $(BUILD)/static/wick $(STATIC_PROGS:%=$(BUILD)/static/progs/%)
+VM_FILES := $(BUILD)/static/wick $(BUILD)/static/tests/tools/progtags $(STATIC_PROGS:%=$(BUILD)/static/progs/%)
 -include $(PROG_FILES:%=%.d) $(BENCH_FILES:%=%.d) $(STATIC_PROGS:%=$(BUILD)/static/progs/%.d)
 
 $(BUILD)/bench/steady-fp: PROG_CFLAGS = -O1 -g -DFRAMES -fno-omit-frame-pointer -fno-optimize-sibling-calls
@@ -346,7 +347,7 @@ test:
 	$(AGAIN) SAN=1 KERNEL_TESTS='$(KERNEL_SAN_TESTS)' check-kernel
 	$(AGAIN) check-vm
 
-test-build: $(BUILD)/wick $(BUILD)/san/wick $(FUZZ_FILES) $(PROG_FILES) $(BENCH_FILES) $(VM_FILES)
+test-build: $(BUILD)/wick $(BUILD)/san/wick $(FUZZ_FILES) $(PROG_FILES) $(ZOO_FILES) $(BENCH_FILES) $(VM_FILES)
 test-build: $(UNIT_NAMES:%=$(BUILD)/tests/unit/%) $(UNIT_NAMES:%=$(BUILD)/san/tests/unit/%)
 test-build: $(TEST_TOOLS:%=$(BUILD)/tests/tools/%) $(TEST_TOOLS:%=$(BUILD)/san/tests/tools/%)
 
@@ -369,7 +370,7 @@ check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
 check-fuzz: $(FUZZ_FILES)
 	$Q$(TEST_ENV) FUZZERS='$(FUZZERS)' tests/run fuzz tests/fuzz/corpus.t
 
-check-kernel: $O/wick $(PROG_FILES)
+check-kernel: $O/wick $(PROG_FILES) $(ZOO_FILES) $(TOOL_FILES)
 	$Q$(SUDO) env $(TEST_ENV) tests/run kernel $(KERNEL_TESTS)
 
 check-long: $O/wick $(PROG_FILES)
@@ -405,6 +406,7 @@ lint-%: export LINT_SRCS = $(LIB_SRCS) $(MAIN_SRC)
 lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
 lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
 lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)
+lint-%: export LINT_ZOO = $(ZOO) $(ZOO_LIBS)
 lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
 lint-%: export LINT_BUILD = $(BUILD)
 lint-%: export LINT_GCC = $(CC)

@@ -83,6 +83,8 @@ __attribute__((noinline)) int early_leaf(__u32 which)
 	if (!s)
 		return 1;
 	mm = (void *)s->mm;
+	if (!bpf_core_field_exists(mm->mm_mt)) /* it is verified by itself, also where there is no such tree */
+		return 1;
 	entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
 		__u64 type = entry >> 3 & 15, arange = mapping_is_arange(type), slot, pivot;
@@ -135,6 +137,8 @@ __attribute__((noinline)) int early_listed(__u32 which)
 		return 1;
 	s->early_vma = s->early_next;
 	vma = (void *)s->early_next;
+	if (!bpf_core_field_exists(vma->vm_next)) /* as above */
+		return 1;
 	s->early_next = (__u64)BPF_CORE_READ(vma, vm_next);
 	return early_add(which);
 }

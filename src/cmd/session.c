@@ -18,7 +18,7 @@
 #include "collect/collect.h"
 #include "profile/profile.h"
 
-#define POLL_MS 100
+#define PROGRESS_EVERY (NS_PER_SEC / 4)
 
 static volatile sig_atomic_t stopped_by;
 static const struct outputs *volatile half_written;
@@ -33,12 +33,32 @@ static void on_signal(int signal)
 	stopped_by = signal;
 }
 
+/* Nothing is to be done, but waiting is over. */
+static void on_child(int signal)
+{
+	(void)signal;
+}
+
 void session_catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGCHLD, &child, NULL);
+}
+
+/* They come while collect_poll waits, never between a look at what they left behind and the wait. */
+static void hold_signals(sigset_t *ret_before)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &held, ret_before);
 }
 
 void session_protect(const struct outputs *outputs)
@@ -87,28 +107,49 @@ static void show_progress(const struct session *session, uint64_t now, uint64_t 
 		fwrite(line.data, 1, line.len, stderr);
 }
 
-int session_sample(struct session *session)
+/* Until something is due that collecting knows of, or `due`, unless that is 0. */
+static int wait_until(struct session *session, uint64_t due)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), shown = 0;
-	uint64_t end = session->seconds_ns ? now + session->seconds_ns : 0;
-	bool terminal = session->progress && isatty(STDERR_FILENO);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t left = due > now ? (due - now) / NS_PER_MS + 1 : 0;
+	int timeout = collect_timeout(session->collect);
+	int err = collect_poll(session->collect, due && left < (uint64_t)timeout ? (int)left : timeout);
+
+	return err == -EINTR ? 0 : err;
+}
+
+static int sample(struct session *session, bool terminal)
+{
+	uint64_t now = session->begun_ns, end = session->seconds_ns ? now + session->seconds_ns : 0;
+	uint64_t show_at = terminal ? now : 0;
+	sigset_t before;
 	int err = 0;
 
-	session->begun_ns = now;
+	hold_signals(&before);
 	while (!stopped_by && !err && (!end || now < end) && !collect_targets_gone(session->collect)) {
-		uint64_t left = end ? (end - now) / NS_PER_MS + 1 : POLL_MS;
-
-		err = collect_poll(session->collect, left < POLL_MS ? (int)left : POLL_MS);
-		err = err == -EINTR ? 0 : err;
+		err = wait_until(session, show_at && (!end || show_at < end) ? show_at : end);
+		sigprocmask(SIG_SETMASK, &before, NULL); /* where there always is something to do, it does not wait */
+		hold_signals(&before);
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (session->command && child_poll(&session->child))
 			break;
-		if (terminal && now - shown > NS_PER_SEC / 4) {
+		if (terminal && now >= show_at) {
 			show_progress(session, now, end > now ? end : 0);
-			shown = now;
+			show_at = now + PROGRESS_EVERY;
 		}
 	}
-	if (terminal && shown)
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+int session_sample(struct session *session)
+{
+	bool terminal = session->progress && isatty(STDERR_FILENO);
+	int err;
+
+	session->begun_ns = clock_ns(CLOCK_MONOTONIC);
+	err = sample(session, terminal);
+	if (terminal)
 		fputs("\r\033[K", stderr);
 	err = err ? err : collect_stop(session->collect);
 	return err ? err : collect_name(session->collect);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,8 @@
 
 #define WORKER_MEMORY ((uint64_t)512 << 20)
 #define WORKER_SECONDS 10
+#define OFTEN (100 * NS_PER_MS) /* where nothing says how often is enough */
+#define RARELY (10 * NS_PER_MS) /* at least between two looks at how full the table of counts is */
 
 struct collect {
 	struct collect_options options;
@@ -394,12 +397,17 @@ static int drain(struct collect *collect)
 	return 0;
 }
 
+static bool ends_with_targets(const struct collect_options *options)
+{
+	return options->pids_len + options->tids_len && !options->children && !options->comms_len;
+}
+
 static void look_after_targets(struct collect *collect)
 {
 	const struct collect_options *options = &collect->options;
 	bool any = false;
 
-	if (options->children || options->comms_len || !(options->pids_len + options->tids_len))
+	if (!ends_with_targets(options))
 		return;
 	for (size_t i = 0; i < options->pids_len; i++)
 		any |= process_exists(options->pids[i]);
@@ -408,21 +416,51 @@ static void look_after_targets(struct collect *collect)
 	collect->targets_gone = !any;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Each tick can add one key to the table of counts, no more. */
+static uint64_t look_at(const struct collect *collect, uint64_t now)
+{
+	uint64_t rate = ticks_rate(collect->ticks);
+	uint64_t wait = rate ? sampler_room(collect->sampler) * NS_PER_SEC / rate : OFTEN;
+
+	return now + (wait > RARELY ? wait : RARELY);
+}
+
+int collect_timeout(const struct collect *collect)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), due = ticks_due(collect->ticks, now);
+
+	due = earlier(due, collect->drain_at);
+	due = earlier(due, look_at(collect, now));
+	if (ends_with_targets(&collect->options))
+		due = earlier(due, collect->check_at);
+	if (collect->addresses)
+		due = earlier(due, now + OFTEN);
+	return due > now ? (int)((due - now) / NS_PER_MS) + 1 : 0;
+}
+
 int collect_poll(struct collect *collect, int timeout_ms)
 {
 	struct pollfd ready[] = {
 		{ .fd = sampler_poll_fd(collect->sampler), .events = POLLIN },
-		{ .fd = worker_poll_fd(collect->worker), .events = POLLIN },
+		{ .fd = worker_poll_fd(collect->worker), .events = worker_poll_events(collect->worker) },
 	};
+	struct timespec timeout = { timeout_ms / 1000, (long)(timeout_ms % 1000 * NS_PER_MS) };
+	sigset_t none;
 	int err = 0;
 	uint64_t now;
 
-	if (poll(ready, 2, timeout_ms) < 0)
+	sigemptyset(&none);
+	if (ppoll(ready, 2, &timeout, &none) < 0)
 		return -errno;
 	if (ready[0].revents || collect->addresses) /* processes must be asked while they live */
 		err = sampler_consume(collect->sampler, &collect->sinks);
 	now = clock_ns(CLOCK_MONOTONIC);
-	if (!err && (now >= collect->drain_at || sampler_is_filling(collect->sampler))) {
+	if (!err && (now >= collect->drain_at || !sampler_room(collect->sampler))) {
 		collect->drain_at = now + collect->options.drain_ms * NS_PER_MS;
 		err = drain(collect);
 	}

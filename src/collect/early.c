@@ -92,25 +92,45 @@ static int count_one(struct early *early, const struct waiting *record, bool las
 	return err;
 }
 
+/* Takes the record at a place in the queue out of it. */
+static void drop_one(struct early *early, struct waiting **at)
+{
+	struct waiting *record = *at;
+
+	*at = record->next;
+	if (!*at)
+		early->last = at;
+	early->bytes -= record->len;
+	free(record);
+}
+
 int early_run(struct early *early, bool last)
 {
 	struct waiting **at = &early->first;
 
 	while (*at) {
-		struct waiting *record = *at;
-		int err = count_one(early, record, last || early->bytes > QUEUE_BYTES);
+		int err = count_one(early, *at, last);
 
-		if (err == -EAGAIN) {
-			at = &record->next;
-			continue;
-		}
+		if (err && err != -EAGAIN)
+			return err;
+		if (err)
+			at = &(*at)->next;
+		else
+			drop_one(early, at);
+	}
+	return 0;
+}
+
+/* The oldest ones alone: records may come faster than all that wait can be tried again. */
+static int make_room(struct early *early)
+{
+	while (early->bytes > QUEUE_BYTES) {
+		int err = count_one(early, early->first, true);
+
 		if (err)
 			return err;
-		*at = record->next;
-		early->bytes -= record->len;
-		free(record);
+		drop_one(early, &early->first);
 	}
-	early->last = at;
 	return 0;
 }
 
@@ -129,5 +149,5 @@ int early_take(struct early *early, const void *data, size_t len)
 	*early->last = record;
 	early->last = &record->next;
 	early->bytes += len;
-	return early->bytes > QUEUE_BYTES ? early_run(early, false) : 0;
+	return make_room(early);
 }

@@ -22,6 +22,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "collect/btf.h"
 #include "collect/cgroup.h"
 #include "collect/collect.h"
 #include "collect/refused.h"
@@ -243,14 +244,39 @@ static int use_pinned(struct bpf_map *map, const char *path)
 	return bpf_map__reuse_fd(map, fd) ? fail(-errno, "using the pinned map '%s'", path) : 0;
 }
 
+/*
+ * The kernel's types that it needs are put together here, which takes a fraction of the time that libbpf takes to read
+ * all of them. It wants a path when the object is opened, and the content when it is loaded, so the descriptor is kept
+ * until then. Where that does not work, libbpf does it in its own way.
+ */
+static int open_object(struct sampler *sampler, int *ret_types)
+{
+	char path[64];
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = path);
+	struct sampler_bpf *skel = NULL;
+	int fd = memfd_create("types", MFD_CLOEXEC);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd >= 0)
+		skel = sampler_bpf__open_opts(&options);
+	if (skel && btf_pick_running(bpf_object__btf(skel->obj), fd)) {
+		sampler_bpf__destroy(skel);
+		skel = NULL;
+	}
+	sampler->skel = skel ? skel : sampler_bpf__open();
+	*ret_types = fd;
+	return sampler->skel ? 0 : fail(-errno, "reading the BPF object");
+}
+
 static int load(struct sampler *sampler, const struct collect_options *options)
 {
+	autoclose int types = -1;
 	int err;
 
 	sampler_bpf__destroy(sampler->skel);
-	sampler->skel = sampler_bpf__open();
-	if (!sampler->skel)
-		return fail(-errno, "reading the BPF object");
+	err = open_object(sampler, &types);
+	if (err)
+		return err;
 	err = set_sizes(sampler, options);
 	err = err ? err : set_settings(sampler, options);
 	err = err ? err : use_pinned(sampler->skel->maps.cgroup_ids, options->cgroup_map);
@@ -394,10 +420,12 @@ uint64_t sampler_counter(const struct sampler *sampler, enum wire_counter counte
 	return counter_sum(sampler, 0, counter) + counter_sum(sampler, 1, counter);
 }
 
-bool sampler_is_filling(const struct sampler *sampler)
+uint64_t sampler_room(const struct sampler *sampler)
 {
-	return counter_sum(sampler, sampler->skel->bss->session.generation & 1, WIRE_note_keys) >
-	       sampler->counts_max / 2;
+	uint64_t keys = counter_sum(sampler, sampler->skel->bss->session.generation & 1, WIRE_note_keys);
+	uint64_t enough = sampler->counts_max / 2 + 1;
+
+	return keys < enough ? enough - keys : 0;
 }
 
 int sampler_poll_fd(const struct sampler *sampler)

@@ -80,8 +80,8 @@ int sampler_consume(struct sampler *sampler, const struct sampler_sinks *sinks);
  */
 int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, uint64_t sums[WIRE_COUNTERS]);
 
-/* Keys in the fuller generation against what it holds. */
-bool sampler_is_filling(const struct sampler *sampler);
+/* How many more keys may come before the window should be closed: its table is half full then. */
+uint64_t sampler_room(const struct sampler *sampler);
 
 uint64_t sampler_map_bytes(const struct sampler *sampler);
 

@@ -37,6 +37,7 @@
 #define PHASE_EVERY NS_PER_SEC /* at least; and then up to as long again, by chance */
 #define PHASE_PERIODS 32       /* at least so many periods between two changes */
 #define PHASE_SPREAD 0.02      /* of the period, to either side */
+#define LATE (100 * NS_PER_MS) /* what is due may be so late: many CPUs do not need as many wake-ups */
 
 struct tick {
 	int fd;
@@ -310,6 +311,16 @@ int ticks_tend(struct ticks *ticks)
 	return err;
 }
 
+uint64_t ticks_due(const struct ticks *ticks, uint64_t now)
+{
+	uint64_t due = ticks->online_at;
+
+	for (unsigned int i = 0; i < ticks->cpus_len && ticks->clock && !ticks->fixed_phase; i++)
+		if (ticks->cpus[i].fd >= 0 && ticks->cpus[i].phase_at < due)
+			due = ticks->cpus[i].phase_at;
+	return due < now + LATE ? now + LATE : due;
+}
+
 uint64_t ticks_expected(const struct ticks *ticks)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), enabled = 0;
@@ -331,4 +342,9 @@ unsigned int ticks_cpus(const struct ticks *ticks)
 	for (unsigned int i = 0; i < ticks->cpus_len; i++)
 		sum += ticks->cpus[i].fd >= 0;
 	return sum;
+}
+
+uint64_t ticks_rate(const struct ticks *ticks)
+{
+	return ticks->clock ? (NS_PER_SEC / ticks->period + 1) * ticks_cpus(ticks) : 0;
 }

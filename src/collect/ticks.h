@@ -16,10 +16,12 @@ void ticks_free(struct ticks *ticks);
 int ticks_start(struct ticks *ticks);
 void ticks_stop(struct ticks *ticks);
 
-/* Follows CPUs and moves the ticks' phase, where that is due. Call a few times a second. */
+/* Follows CPUs and moves the ticks' phase, where that is due. */
 int ticks_tend(struct ticks *ticks);
+uint64_t ticks_due(const struct ticks *ticks, uint64_t now); /* when that is the case next */
 
 uint64_t ticks_expected(const struct ticks *ticks); /* until now, or until stopped */
 unsigned int ticks_cpus(const struct ticks *ticks); /* that are sampled now */
+uint64_t ticks_rate(const struct ticks *ticks);     /* of all of them, about so many a second; 0: not known */
 
 #endif

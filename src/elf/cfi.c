@@ -263,7 +263,7 @@ static int by_start(const void *a, const void *b)
 	return x->part < y->part ? -1 : x->part > y->part ? 1 : x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* A compressed section, within bounds: what it says of its size is believed only up to a limit. NULL if it is not so. */
+/* A compressed section, within bounds: what it says of its size is believed up to a limit. NULL if it is not one. */
 static void *unpack(const void *data, size_t len, uint64_t *ret_len)
 {
 	Elf64_Chdr head;
@@ -294,6 +294,8 @@ static bool add_part(struct cfi *cfi, const struct image *image, const char *nam
 		return false;
 	data = image_bytes(image, section.offset, section.size);
 	if (data && section.flags & SHF_COMPRESSED) {
+		if (!debug)
+			return false; /* it is loaded into memory: it cannot be */
 		cfi->unpacked = unpack(data, section.size, &section.size);
 		data = cfi->unpacked;
 	}
@@ -317,8 +319,10 @@ int cfi_open(struct cfi **ret, const struct image *image)
 		err = gather(cfi, i);
 	if (err)
 		return err;
+	if (!cfi->len)
+		return -ENODATA;
 	qsort(cfi->entries, cfi->len, sizeof(*cfi->entries), by_start);
-	return cfi->len ? 0 : -ENODATA;
+	return 0;
 }
 
 void cfi_free(struct cfi *cfi)

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "proc/place.h"
 
 #define PROC_TEXT ((size_t)1 << 20)
 
@@ -77,22 +78,33 @@ int process_comm(uint32_t pid, struct buf *ret)
 	return err ? err : ret->len ? 0 : -ENODATA;
 }
 
+/* How much a path tells: the container, or the unit, or at least something. */
+static int worth(const char *path, size_t len)
+{
+	struct place place;
+
+	place_of(path, len, &place);
+	return *place.container ? 3 : *place.unit ? 2 : len > 1;
+}
+
+/* Each hierarchy has a line, and only some of them are used for units and containers: the one that tells most. */
 int process_cgroup(uint32_t pid, struct buf *ret)
 {
 	autobuf struct buf text = { 0 };
 	const char *line, *best = NULL;
 	size_t best_len = 0;
-	int err = read_proc(pid, "cgroup", &text);
+	int err = read_proc(pid, "cgroup", &text), most = -1;
 
 	if (err)
 		return err;
 	if (!text.len)
 		return -ENOENT;
 	for (line = text.data; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		const char *path = strchr(line, '/');
-		size_t len = path ? strcspn(path, "\n") : 0;
+		const char *path = line + strcspn(line, "/\n");
+		size_t len = strcspn(path, "\n");
 
-		if (len > best_len) {
+		if (len && worth(path, len) > most) {
+			most = worth(path, len);
 			best = path;
 			best_len = len;
 		}

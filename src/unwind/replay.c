@@ -48,14 +48,32 @@ static const struct wire_early_map *find_map(const struct wire_early *early, uin
 	return NULL;
 }
 
-static int step_by(struct step_regs *regs, const struct wire_rule *rule, int have, bool *ret_exact)
+/* The code is not in the record, so that no call can be seen in it; but somewhere code must be, and the vDSO calls
+ * nobody. */
+static int by_frame_pointer(const struct wire_early *early, struct step_regs *regs)
+{
+	const struct step_regs before = *regs;
+	const struct wire_early_map *map;
+	int result = step_fp(regs);
+
+	if (result != STEP_MORE)
+		return result;
+	map = find_map(early, regs->r[STEP_IP] - 1);
+	if (map && map->kind != WIRE_FRAME_VDSO)
+		return STEP_MORE;
+	*regs = before;
+	return WIRE_cut_no_frame_pointer;
+}
+
+static int step_by(const struct wire_early *early, struct step_regs *regs, const struct wire_rule *rule, int have,
+		   bool *ret_exact)
 {
 	uint64_t fp = regs->r[STEP_FP];
 	int result;
 
 	*ret_exact = false;
 	if (have <= 0 || rule->kind == WIRE_RULE_NONE)
-		return step_fp(regs);
+		return by_frame_pointer(early, regs);
 	if (rule->kind == WIRE_RULE_ROOT)
 		return STEP_ROOT;
 	if (rule->kind == WIRE_RULE_SIGNAL) {
@@ -100,7 +118,7 @@ static int walk(const struct wire_early *early, replay_rule *find, void *arg, bo
 		if (have == -EAGAIN && !last)
 			return -EAGAIN;
 		add(ret, map->owner, WIRE_WHERE(map->kind, where));
-		result = step_by(&regs, &rule, have, &exact);
+		result = step_by(early, &regs, &rule, have, &exact);
 		/* Memory beyond the copy may well be there: with a table in time it would have been read. */
 		if (result == WIRE_cut_no_memory || (have == -EAGAIN && result == WIRE_cut_no_frame_pointer))
 			result = WIRE_cut_no_table;

@@ -272,7 +272,7 @@ static int replace(struct worker *worker, int err)
 	worker->deaths++;
 	if (under_way)
 		answer(worker, err, NULL, 0);
-	return worker->deaths > DEATHS_MAX ? fail_plain(-EPIPE, "the worker died %u times", worker->deaths)
+	return worker->deaths > DEATHS_MAX ? fail_plain(-ECHILD, "the worker died %u times", worker->deaths)
 					   : spawn(worker);
 }
 
@@ -374,6 +374,11 @@ int worker_pump(struct worker *worker, bool wait)
 int worker_poll_fd(const struct worker *worker)
 {
 	return worker->socket;
+}
+
+short worker_poll_events(const struct worker *worker)
+{
+	return worker->first && worker->sent < worker->first->len ? POLLIN | POLLOUT : POLLIN;
 }
 
 pid_t worker_pid(const struct worker *worker)

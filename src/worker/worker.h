@@ -42,8 +42,11 @@ int worker_ask(struct worker *worker, const void *request, size_t len, const int
 /* Sends and receives what is possible. With `wait`, until nothing is left to be answered. */
 int worker_pump(struct worker *worker, bool wait);
 
-int worker_poll_fd(const struct worker *worker); /* readable when worker_pump has something to do */
-pid_t worker_pid(const struct worker *worker);   /* changes when it is started anew */
+/* What to poll for, to know when worker_pump has something to do. */
+int worker_poll_fd(const struct worker *worker);
+short worker_poll_events(const struct worker *worker);
+
+pid_t worker_pid(const struct worker *worker); /* changes when it is started anew */
 unsigned int worker_deaths(const struct worker *worker);
 uint64_t worker_max_rss(const struct worker *worker); /* of those that have ended; bytes */
 uint64_t worker_cpu_us(const struct worker *worker);

@@ -26,7 +26,7 @@ ran=0
 while IFS= read -r example; do
 	typed=$(sed -E "s/ [1-9][0-9]*( >.*)?\$/ 1\\1/; s/\\bPID\\b/$load/" <<<"$example")
 	# shellcheck disable=SC2001
-	typed=$(sed 's/\bwick /timeout --preserve-status -s INT 8 wick /' <<<"$typed")
+	typed=$(sed 's/\bwick /timeout --foreground --preserve-status -s INT 8 wick /' <<<"$typed")
 	rm -f -- *.wick *.folded
 	run env PATH="$T/bin:$PATH" bash -c "$typed"
 	is "$example: exit" "$status" 0 || diag "$(head -3 "$T/stderr")"

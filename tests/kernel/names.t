@@ -65,10 +65,10 @@ named() {
 }
 
 # ---- one recording of many programs ----
-pids=
+pids=()
 add() {
 	start /dev/null "$@"
-	pids=$pids${pids:+,}$started
+	pids+=("$started")
 }
 
 build plain -g
@@ -176,8 +176,8 @@ add ./linked
 
 add "$PROGS/vdso"
 wait_for 20 burned "$started" 10
-ok 'many programs: runs' record -F "$hz" -p "$pids" 5
-stop ${pids//,/ }
+ok 'many programs: runs' record -F "$hz" -p "$(IFS=, && echo "${pids[*]}")" 5
+stop "${pids[@]}"
 
 named 'C' plain '^_start;.*;main;plain_outer;plain_inner$'
 named 'stripped C, by the bounds of functions' bare-c \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the frames of a profile, one a line: KIND, path of the file (or -), position in it or address, name (or -),
- * separated by tabs. For tests that ask others about the same places: listframes FILE.wick
+ * Prints the frames of a profile, one a line: kind, path of the file, position in it or address, name, why the file has
+ * no names; separated by tabs, - where there is none. For tests that ask others about the same places: listframes
+ * FILE.wick
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,6 +36,8 @@ static void add_frame(struct buf *out, const struct profile *profile, const stru
 	add_text(out, profile, profile_file(profile, frame->file)->path);
 	buf_addf(out, "\t0x%" PRIx64 "\t", frame->address);
 	add_text(out, profile, frame->name);
+	buf_addc(out, '\t');
+	add_text(out, profile, profile_file(profile, frame->file)->reason);
 	buf_addc(out, '\n');
 }
 

@@ -89,7 +89,8 @@ static void test_any_order(void **state)
 	(void)state;
 	memset(held, 0, sizeof(held));
 	for (int turn = 0; turn < 20000; turn++) {
-		struct extent_run *run = &held[(random = random * 6364136223846793005ULL + 1442695040888963407ULL) >> 58];
+		struct extent_run *run =
+			&held[(random = random * 6364136223846793005ULL + 1442695040888963407ULL) >> 58];
 		uint32_t len = 1 + (uint32_t)(random >> 40) % 50;
 		int64_t start;
 
@@ -118,8 +119,8 @@ static void test_any_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_from_the_start),        cmocka_unit_test(test_given_back),
-		cmocka_unit_test(test_neighbours_join),       cmocka_unit_test(test_the_end_is_free_again),
+		cmocka_unit_test(test_from_the_start),  cmocka_unit_test(test_given_back),
+		cmocka_unit_test(test_neighbours_join), cmocka_unit_test(test_the_end_is_free_again),
 		cmocka_unit_test(test_any_order),
 	};
 

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <zlib.h>
 #include <cmocka.h>
 
 #include "elf/image.h"
@@ -272,10 +273,9 @@ static void test_programs_that_cannot_be_read(void **state)
 		{ bytes_of("\x0e\x10\x44\x0f\x7f\x00") },                         /* an expression beyond the end */
 		{ bytes_of("\x0e\x10\x44\x10\x06\xff\xff\xff\x0f") },             /* and of a register */
 		{ bytes_of("\x0e\x10\x44\x01\x00\x10\x40\x00\x00\x00\x00\x00") }, /* backwards */
-		{ bytes_of(
-			"\x0e\x10\x44\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff") }, /* a number without end */
-		{ bytes_of(
-			"\x0e\x10\x44\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a") }, /* deep */
+		/* A number without end, and too many states to remember */
+		{ bytes_of("\x0e\x10\x44\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff") },
+		{ bytes_of("\x0e\x10\x44\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a") },
 	};
 
 	(void)state;
@@ -413,7 +413,7 @@ static void test_augmentations(void **state)
 	frames.address = ELF_FILE_BASE + rows->file.bytes.len; /* where the section will be */
 	frames_add_usual_cie(&frames);
 	frames_add_fde(&frames, START, 0x10, bytes_of("\x0e\x10"));
-	/* A personality of ten bytes with its encoding, where the language's data are, what pointers are like, a signal */
+	/* A personality with its encoding, where the language's data are, what pointers are like, a signal */
 	frames_add_cie(&frames, &(struct frames_cie){ 1, "zPLRS", "\x9c\1\2\3\4\5\6\7\x08\x1b\x1b", 11, 1, 16,
 						      bytes_of(FRAMES_START) });
 	frames_add_fde(&frames, START + 0x10, 0x10, bytes_of("\x0e\x18"));
@@ -520,6 +520,47 @@ static void test_files_without(void **state)
 	buf_free(&frames.bytes);
 }
 
+/* A section as -gz leaves it, which says of itself that it has `size` bytes. */
+static void add_packed(struct rows *rows, const struct frames *frames, const char *name, uint64_t size)
+{
+	Elf64_Chdr head = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = size, .ch_addralign = 8 };
+	unsigned char packed[4096];
+	uLongf len = sizeof(packed) - sizeof(head);
+
+	memcpy(packed, &head, sizeof(head));
+	assert_int_equal(compress(packed + sizeof(head), &len, (const Bytef *)frames->bytes.data, frames->bytes.len),
+			 Z_OK);
+	elf_file_add(&rows->file, name, SHT_PROGBITS, SHF_COMPRESSED, packed, sizeof(head) + len);
+}
+
+static void test_compressed_sections(void **state)
+{
+	struct frames frames = { .debug = true };
+	struct rows *rows = rows_new();
+
+	(void)state;
+	frames_add_usual_cie(&frames);
+	frames_add_fde(&frames, START, 0x10, bytes_of("\x0e\x10"));
+	add_packed(rows, &frames, ".debug_frame", frames.bytes.len);
+	assert_int_equal(run(rows), 0);
+	assert_int_equal(rows->len, 2);
+	assert_cfa(&rows->list[0], START, 7, 16);
+	rows_free(rows);
+	for (int i = 0; i < 4; i++) { /* lies about its size, or where nobody compresses */
+		const uint64_t sizes[] = { frames.bytes.len - 1, 0, UINT64_MAX, frames.bytes.len };
+
+		rows = rows_new();
+		add_packed(rows, &frames, i == 3 ? ".eh_frame" : ".debug_frame", sizes[i]);
+		assert_int_equal(run(rows), -ENODATA);
+		rows_free(rows);
+	}
+	rows = rows_new();
+	elf_file_add(&rows->file, ".debug_frame", SHT_PROGBITS, SHF_COMPRESSED, "short", 5);
+	assert_int_equal(run(rows), -ENODATA);
+	rows_free(rows);
+	buf_free(&frames.bytes);
+}
+
 static void test_a_callback_that_fails(void **state)
 {
 	for (size_t at = 1; at <= 4; at++) {
@@ -558,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_terminators),
 		cmocka_unit_test(test_sections_that_are_cut),
 		cmocka_unit_test(test_files_without),
+		cmocka_unit_test(test_compressed_sections),
 		cmocka_unit_test(test_a_callback_that_fails),
 	};
 

@@ -286,6 +286,35 @@ static void test_rule_with_the_return_address_in_a_register(void **state)
 	assert_int_equal(reads, 0);
 }
 
+/* As vfork: nothing of the frame is left on the stack. */
+static void test_rule_of_a_frame_without_room(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(2), 5);
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 0);
+
+	(void)state;
+	rule.flags = WIRE_RA_IN_REGISTER;
+	rule.ra_offset = 5;
+	regs.r[5] = 0x200;
+	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_regs(&regs, 0x200, place(2), 5);
+	rule.offset = -8;
+	assert_rule_stays(regs, &rule, WIRE_cut_bad_rule);
+}
+
+static void test_rule_with_the_frame_pointer_in_a_register(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(2), 5);
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 16);
+
+	(void)state;
+	rule.flags = WIRE_FP_IN_REGISTER;
+	rule.saves[WIRE_SAVE_FP] = 14;
+	memory[3] = 0x200;
+	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_regs(&regs, 0x200, place(4), 0x1000 + 14);
+}
+
 static void test_rule_that_leads_nowhere(void **state)
 {
 	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_SP, 0);
@@ -379,6 +408,78 @@ static void test_signal_that_cannot_be_read(void **state)
 	assert_memory_equal(&regs, &before, sizeof(regs));
 }
 
+/* ---- where there is no row ---- */
+
+static void test_calls_are_known(void **state)
+{
+	static const struct {
+		struct step_code code;
+		int call;
+	} list[] = {
+		{ { { 0, 0, 0xe8, 1, 2, 3, 4 }, { 0 } }, 1 },                /* call there */
+		{ { { 0, 0, 0, 0, 0, 0xff, 0xd0 }, { 0 } }, 1 },             /* call *%rax */
+		{ { { 0, 0, 0, 0, 0x41, 0xff, 0xd4 }, { 0 } }, 1 },          /* call *%r12 */
+		{ { { 0, 0xff, 0x15, 1, 2, 3, 4 }, { 0 } }, 1 },             /* call *there(%rip) */
+		{ { { 0xff, 0x94, 0x24, 0, 1, 0, 0 }, { 0 } }, 1 },          /* call *256(%rsp) */
+		{ { { 0, 0, 0, 0, 0xff, 0x50, 0x10 }, { 0 } }, 1 },          /* call *16(%rax) */
+		{ { { 0, 0, 0, 0, 0, 0, 0x90 }, { 0 } }, 1 },                /* nop, as Go pretends */
+		{ { { 0, 0, 0xe9, 1, 2, 3, 4 }, { 0 } }, 0 },                /* jmp */
+		{ { { 0, 0, 0, 0, 0, 0xff, 0xe0 }, { 0 } }, 0 },             /* jmp *%rax */
+		{ { { 0 }, { 0xe8 } }, 0 },                                  /* a call, but after it */
+		{ { { 0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3, 0 }, { 0 } }, 0 }, /* push, mov, pop, ret */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		assert_int_equal(step_after_call(&list[i].code), list[i].call);
+}
+
+static void test_restorers_are_known(void **state)
+{
+	static const struct step_code rax = { .at = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 } };
+	static const struct step_code eax = { .at = { 0xb8, 15, 0, 0, 0, 0x0f, 0x05 } };
+
+	(void)state;
+	assert_true(step_at_restorer(&rax));
+	assert_true(step_at_restorer(&eax));
+	for (int i = 0; i < 9; i++) {
+		struct step_code changed = rax;
+
+		changed.at[i] ^= 1;
+		assert_false(step_at_restorer(&changed));
+		changed = eax;
+		changed.at[i] ^= 1;
+		assert_int_equal(step_at_restorer(&changed), i >= 7); /* seven bytes are all of it */
+	}
+}
+
+/* A leaf whose return address is on top of the stack, after a call of the leaf. The code is in the same memory. */
+static void test_leaf_without_a_frame(void **state)
+{
+	const __u64 leaf = place(40), caller = place(50) + 5;
+	const __s32 distance = (__s32)(leaf - caller);
+	struct step_regs regs = regs_of(leaf + 9, place(2), 5), before = regs;
+	unsigned char *code = (unsigned char *)&memory[50];
+
+	(void)state;
+	memory[2] = caller;
+	assert_int_equal(step_leaf(&regs), WIRE_cut_no_frame_pointer); /* nobody calls there */
+	assert_memory_equal(&regs, &before, sizeof(regs));
+	code[0] = 0xe8;
+	memcpy(code + 1, &distance, sizeof(distance));
+	assert_int_equal(step_leaf(&regs), STEP_MORE);
+	assert_regs(&regs, caller, place(3), 5);
+	regs = before;
+	regs.r[STEP_IP] = leaf - 1; /* what is called is after it */
+	assert_int_equal(step_leaf(&regs), WIRE_cut_no_frame_pointer);
+	regs.r[STEP_IP] = leaf + STEP_LEAF_BYTES; /* or long before */
+	assert_int_equal(step_leaf(&regs), WIRE_cut_no_frame_pointer);
+	memory[2] = 1; /* not to be read */
+	regs = before;
+	assert_int_equal(step_leaf(&regs), WIRE_cut_no_frame_pointer);
+	assert_memory_equal(&regs, &before, sizeof(regs));
+}
+
 #define with_memory(test) cmocka_unit_test_setup(test, clear_memory)
 
 int main(void)
@@ -397,11 +498,16 @@ int main(void)
 		with_memory(test_rule_by_any_register),
 		with_memory(test_rule_of_a_stub),
 		with_memory(test_rule_with_the_return_address_in_a_register),
+		with_memory(test_rule_of_a_frame_without_room),
+		with_memory(test_rule_with_the_frame_pointer_in_a_register),
 		with_memory(test_rule_that_leads_nowhere),
 		with_memory(test_rule_at_the_root),
 		with_memory(test_saves),
 		with_memory(test_signal),
 		with_memory(test_signal_that_cannot_be_read),
+		with_memory(test_calls_are_known),
+		with_memory(test_restorers_are_known),
+		with_memory(test_leaf_without_a_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

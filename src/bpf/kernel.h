@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
  * The kernel as wick sees it: every structure and field that the BPF side reads, and no other. Offsets are fitted to
- * the running kernel when the program is loaded (CO-RE), so only names and types matter here, and the build machine needs
- * no BTF. A type with ___ in its name is the same kernel type as it was, or will be, in other versions.
+ * the running kernel when the program is loaded (CO-RE), so only names and types matter here, and the build machine
+ * needs no BTF. A type with ___ in its name is the same kernel type as it was, or will be, in other versions.
  */
 #ifndef WICK_BPF_KERNEL_H
 #define WICK_BPF_KERNEL_H

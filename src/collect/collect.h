@@ -58,8 +58,8 @@ void collect_command(struct collect *collect, uint32_t pid);
 int collect_start(struct collect *collect);
 
 /*
- * Waits, at most so long, and does what is due. -EINTR after a signal: while it waits none is blocked, so whoever blocks
- * the ones that he handles at all other times misses none.
+ * Waits, at most so long, and does what is due. -EINTR after a signal: while it waits none is blocked, so whoever
+ * blocks the ones that he handles at all other times misses none.
  */
 int collect_poll(struct collect *collect, int timeout_ms);
 int collect_timeout(const struct collect *collect); /* ms until something is due: wait no longer */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /proc/kallsyms has all the kernel's names and takes some 30 ms to read; a profile needs a few hundred of them. The
- * kernel formats an address as name+0xoffset/0xsize [module] for a BPF program, so wick asks for those it needs, 64 at a
- * time. What comes back is the kernel's word.
+ * kernel formats an address as name+0xoffset/0xsize [module] for a BPF program, so wick asks for those it needs, 64 at
+ * a time. What comes back is the kernel's word.
  */
 #include "collect/kernel.h"
 

@@ -70,8 +70,8 @@ struct step_code {
 };
 
 /*
- * Whether a call instruction ends right here: x86's near calls, direct or through a register or memory. A lone nop counts
- * as well: runtimes put one where they make it look as if a function had been called.
+ * Whether a call instruction ends right here: x86's near calls, direct or through a register or memory. A lone nop
+ * counts as well: runtimes put one where they make it look as if a function had been called.
  */
 STEP_INLINE int step_after_call(const struct step_code *code)
 {

@@ -21,9 +21,8 @@ static void test_root_first_user_before_kernel(void **state)
 	user_stack(f, 1, (const uint64_t[]){ 0x30, 0x20, 0x10, 0 });
 	kernel_stack(f, 2, (const uint64_t[]){ 0xb, 0xa, 0 });
 	count(f, 1, 2, 5);
-	assert_folded(
-		f,
-		"app;prog+0x10;prog+0x20;prog+0x30;[kernel]+0xffffffff8100000a_[k];[kernel]+0xffffffff8100000b_[k] 5\n");
+	assert_folded(f, "app;prog+0x10;prog+0x20;prog+0x30;[kernel]+0xffffffff8100000a_[k];"
+			 "[kernel]+0xffffffff8100000b_[k] 5\n");
 }
 
 static void test_either_part_alone(void **state)

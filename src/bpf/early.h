@@ -143,7 +143,8 @@ __attribute__((noinline)) int early_listed(__u32 which)
 	return early_add(which);
 }
 
-static __always_inline void early_find_maps(struct scratch *s, __u32 which)
+/* True if all of them were found: with some missing, the stack could not be followed later. */
+static __always_inline bool early_find_maps(struct scratch *s, __u32 which)
 {
 	struct mm_struct *mm = (void *)s->mm;
 
@@ -153,15 +154,18 @@ static __always_inline void early_find_maps(struct scratch *s, __u32 which)
 		for (int i = 0; i < EARLY_LEAVES; i++) {
 			int end = early_leaf(which);
 
-			if (end == 1 || early_leaf_maps(which) || end)
-				break;
+			if (end == 1 || early_leaf_maps(which))
+				return false;
+			if (end)
+				return true;
 		}
-		return;
+		return false;
 	}
 	s->early_next = (__u64)BPF_CORE_READ((struct mm_struct___rb *)mm, mmap);
 	for (int i = 0; i < EARLY_LIST; i++)
 		if (early_listed(which))
 			break;
+	return !s->early_next;
 }
 
 /* The stack from its pointer up, page by page: a read that meets one missing page fails whole. The bytes copied. */
@@ -204,7 +208,8 @@ static __always_inline bool early_send(struct scratch *s, const struct wire_key 
 	early->head.key = *key;
 	early->head.process = s->process;
 	*(struct step_regs *)early->head.registers = s->leaf_regs;
-	early_find_maps(s, SCRATCH_SAMPLE);
+	if (!early_find_maps(s, SCRATCH_SAMPLE))
+		return false;
 	early->head.maps_len = s->early_maps;
 	early->head.stack_start = early->head.registers[STEP_SP];
 	early->head.stack_len = 0;

@@ -8,6 +8,7 @@
 
 #define WALK_STEPS 32
 #define WALK_NO_RULE WIRE_RULES_MAX /* beyond the table of rules */
+#define WALK_SIGNAL (STEP_ROOT - 1) /* beside the results of a step: it is a signal's frame */
 
 static __always_inline void walk_add(struct scratch *s, __u64 owner, __u64 where)
 {
@@ -128,6 +129,17 @@ __attribute__((noinline)) int walk_saves(__u32 which)
 	return 0;
 }
 
+/* What a signal interrupted. Apart, because the saved registers take a third of the stack that programs have. */
+__attribute__((noinline)) int walk_signal(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+
+	if (!s)
+		return WIRE_cut_no_memory;
+	s->exact = 1;
+	return step_signal(&s->regs);
+}
+
 /*
  * Where there is no row: the frame pointer, if what it leads to was called from somewhere. A signal's restorer is known
  * by its instructions: not every C library describes it.
@@ -140,10 +152,8 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 
 	if (!s)
 		return WIRE_cut_no_memory;
-	if (!read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) && step_at_restorer(&code)) {
-		s->exact = 1;
-		return step_signal(&s->regs);
-	}
+	if (!read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) && step_at_restorer(&code))
+		return WALK_SIGNAL;
 	if (settings.unwind == WIRE_UNWIND_TABLE)
 		return WIRE_cut_no_table;
 	if (s->frames == 1 && step_leaf(&s->regs) == STEP_MORE)
@@ -161,14 +171,15 @@ static __always_inline int walk_caller(struct scratch *s, __u32 which, const str
 	int result;
 
 	s->exact = 0;
-	if (!rule || rule->kind == WIRE_RULE_NONE)
-		return walk_without_row(which);
+	if (!rule || rule->kind == WIRE_RULE_NONE) {
+		result = walk_without_row(which);
+		return result == WALK_SIGNAL ? walk_signal(which) : result;
+	}
 	switch (rule->kind) {
 	case WIRE_RULE_ROOT:
 		return STEP_ROOT;
 	case WIRE_RULE_SIGNAL:
-		s->exact = 1;
-		return step_signal(&s->regs);
+		return walk_signal(which);
 	}
 	s->old_fp = s->regs.r[STEP_FP];
 	result = step_rule(&s->regs, rule);
@@ -194,8 +205,11 @@ static __always_inline void walk_again(struct scratch *s)
 
 static __always_inline bool walk_needs_saves(const struct scratch *s, const struct wire_rule *rule)
 {
-	return !s->exact && !s->with_saves && rule->reg != STEP_SP && rule->reg != STEP_FP &&
-	       (rule->kind == WIRE_RULE_REGISTER || rule->kind == WIRE_RULE_DEREF);
+	if (s->exact || s->with_saves)
+		return false;
+	return rule->flags & (WIRE_RA_IN_REGISTER | WIRE_FP_IN_REGISTER) ||
+	       (rule->reg != STEP_SP && rule->reg != STEP_FP &&
+		(rule->kind == WIRE_RULE_REGISTER || rule->kind == WIRE_RULE_DEREF));
 }
 
 /* Adds the frame of s->regs and steps to its caller. 0 to go on. */

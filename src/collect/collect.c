@@ -212,19 +212,37 @@ static int start_worker(struct collect *collect)
 						});
 }
 
+static int find_debug(void *arg, uint64_t id, const struct symbols_debug *debug)
+{
+	struct collect *collect = arg;
+	uint32_t file = ingest_file_number(collect->ingest, id);
+
+	if (!file)
+		return -ENOENT;
+	return files_open_debug(0, profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL),
+				debug);
+}
+
 static int open_tables(struct collect *collect)
 {
 	int err = tables_new(&collect->tables, &(struct tables_options){
 						       .sampler = collect->sampler,
 						       .worker = collect->worker,
 						       .bytes = collect->options.unwind_bytes,
+						       .find_debug = find_debug,
+						       .arg = collect,
 					       });
 
 	if (!err && !vdso_copy(&collect->vdso))
 		tables_want(collect->tables, WIRE_TABLE_VDSO, collect->vdso);
 	return err ? err
-		   : early_new(&collect->early, collect->ingest, collect->tables, collect->options.events,
-			       collect->sums);
+		   : early_new(&collect->early, &(struct early_options){
+							.ingest = collect->ingest,
+							.sampler = collect->sampler,
+							.tables = collect->tables,
+							.events = collect->options.events,
+							.sums = collect->sums,
+						});
 }
 
 int collect_open(struct collect **ret, const struct collect_options *options, struct profile *profile)
@@ -556,7 +574,7 @@ static int settle_early(struct collect *collect)
 	int err = collect->early ? worker_pump(collect->worker, true) : 0;
 
 	err = err || !collect->early ? err : early_run(collect->early, true);
-	return err;
+	return err ? err : ingest_events_settle(collect->ingest);
 }
 
 int collect_stop(struct collect *collect)

@@ -11,6 +11,7 @@
 
 #include "bpf/wire.h"
 #include "collect/ingest.h"
+#include "collect/sampler.h"
 #include "collect/tables.h"
 #include "unwind/replay.h"
 
@@ -25,6 +26,7 @@ struct waiting {
 struct early {
 	struct ingest *ingest;
 	struct tables *tables;
+	struct sampler *sampler;
 	bool events;
 	uint64_t *sums;
 	struct waiting *first, **last;
@@ -32,13 +34,19 @@ struct early {
 	struct replay_result result;
 };
 
-int early_new(struct early **ret, struct ingest *ingest, struct tables *tables, bool events, uint64_t *sums)
+int early_new(struct early **ret, const struct early_options *options)
 {
 	struct early *early = calloc(1, sizeof(*early));
 
 	if (!early)
 		return -ENOMEM;
-	*early = (struct early){ .ingest = ingest, .tables = tables, .events = events, .sums = sums };
+	*early = (struct early){
+		.ingest = options->ingest,
+		.tables = options->tables,
+		.sampler = options->sampler,
+		.events = options->events,
+		.sums = options->sums,
+	};
 	early->last = &early->first;
 	*ret = early;
 	return 0;
@@ -76,20 +84,50 @@ static void count_quality(struct early *early)
 	early->sums[early->result.cut ? early->result.cut : WIRE_stack_complete]++;
 }
 
-/* 0 when it has been counted, -EAGAIN when it must wait. */
+/* The id that the kernel side would have given the stack, had it walked it. */
+static uint64_t stack_id(const struct early *early)
+{
+	uint64_t id = sampler_seed(early->sampler);
+
+	for (size_t i = 0; i < early->result.len; i++)
+		id = wire_mix(wire_mix(id, early->result.frames[i].owner), early->result.frames[i].where);
+	return id ? id : 1;
+}
+
+/* Makes the stack known, within the limit that holds for all of them. -ENOSPC beyond it. */
+static int know_stack(struct early *early, uint64_t id)
+{
+	int err = ingest_has_stack(early->ingest, id) ? 0 : sampler_know(early->sampler, id);
+
+	if (err)
+		return err;
+	return ingest_has_stack(early->ingest, id)
+		       ? 0
+		       : ingest_frames(early->ingest, id, early->result.frames, early->result.len);
+}
+
+/* 0 when it has been counted, or is lost and that is counted; -EAGAIN when it must wait. */
 static int count_one(struct early *early, const struct waiting *record, bool last)
 {
 	struct wire_early head;
+	struct wire_event event;
 	int err = replay(record->bytes, find_rule, early, last, &early->result);
 
 	if (err)
 		return err;
-	memcpy(&head, record->bytes, offsetof(struct wire_early, process));
-	err = ingest_sample(early->ingest, &head.key, early->result.frames, early->result.len,
-			    early->events ? head.when : 0);
-	if (!err)
-		count_quality(early);
-	return err;
+	memcpy(&head, record->bytes, sizeof(head));
+	head.key.user = stack_id(early);
+	err = know_stack(early, head.key.user);
+	if (err == -ENOSPC) {
+		early->sums[WIRE_lost_stacks]++;
+		return 0;
+	}
+	err = err ? err : ingest_count(early->ingest, &head.key, 1);
+	if (err)
+		return err;
+	count_quality(early);
+	event = (struct wire_event){ head.when, wire_hash_key(sampler_seed(early->sampler), &head.key) };
+	return early->events ? ingest_event(early->ingest, &event, sizeof(event)) : 0;
 }
 
 /* Takes the record at a place in the queue out of it. */

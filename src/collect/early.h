@@ -9,10 +9,18 @@
 
 struct early;
 struct ingest;
+struct sampler;
 struct tables;
 
-/* `sums` are the counters of the recording: what is counted here is added to them. */
-int early_new(struct early **ret, struct ingest *ingest, struct tables *tables, bool events, uint64_t *sums);
+struct early_options {
+	struct ingest *ingest;
+	struct sampler *sampler;
+	struct tables *tables;
+	bool events;    /* keep times */
+	uint64_t *sums; /* the counters of the recording: what is counted here is added to them */
+};
+
+int early_new(struct early **ret, const struct early_options *options);
 void early_free(struct early *early);
 
 /* A record of the ring. */

@@ -519,10 +519,14 @@ static int add_event(struct ingest *ingest, uint32_t sample, uint64_t when)
 	return profile_add_event(profile, &event) == PROFILE_FULL ? -ENOMEM : 0;
 }
 
-int ingest_sample(struct ingest *ingest, const struct wire_key *key, const struct wire_frame *frames, size_t len,
-		  uint64_t when)
+bool ingest_has_stack(const struct ingest *ingest, uint64_t id)
 {
-	uint32_t node = PROFILE_NONE, sample;
+	return map_get(&ingest->user_stacks, id);
+}
+
+int ingest_frames(struct ingest *ingest, uint64_t id, const struct wire_frame *frames, size_t len)
+{
+	uint32_t node = PROFILE_NONE;
 
 	for (size_t i = len; i-- > 0;) {
 		int err = add_frame(ingest, &frames[i], &node);
@@ -530,10 +534,7 @@ int ingest_sample(struct ingest *ingest, const struct wire_key *key, const struc
 		if (err)
 			return err;
 	}
-	sample = add_sample(ingest, key, add_kernel(ingest, node, key->kernel), 1);
-	if (sample == PROFILE_FULL)
-		return -ENOMEM;
-	return when ? add_event(ingest, sample, when) : 0;
+	return remember(&ingest->user_stacks, id, node);
 }
 
 int ingest_event(struct ingest *ingest, const void *data, size_t len)
@@ -569,6 +570,13 @@ int ingest_events_settle(struct ingest *ingest)
 size_t ingest_events_waiting(const struct ingest *ingest)
 {
 	return ingest->waiting.len / sizeof(struct wire_event);
+}
+
+uint32_t ingest_file_number(const struct ingest *ingest, uint64_t id)
+{
+	uint64_t *number = map_get(&ingest->files, id);
+
+	return number ? (uint32_t)*number : PROFILE_NONE;
 }
 
 uint32_t ingest_next_unknown(struct ingest *ingest, uint32_t after)

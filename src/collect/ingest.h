@@ -6,6 +6,7 @@
 #ifndef WICK_COLLECT_INGEST_H
 #define WICK_COLLECT_INGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,9 +61,9 @@ int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct in
 /* One drained count. */
 int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t count);
 
-/* One sample whose user stack comes with it, leaf first. `when` as in struct wire_event, 0 if times are not kept. */
-int ingest_sample(struct ingest *ingest, const struct wire_key *key, const struct wire_frame *frames, size_t len,
-		  uint64_t when);
+/* A user stack that was put together here, leaf first, under the id that the kernel side would give it. */
+bool ingest_has_stack(const struct ingest *ingest, uint64_t id);
+int ingest_frames(struct ingest *ingest, uint64_t id, const struct wire_frame *frames, size_t len);
 
 /* One event. It waits until its key has been drained; ingest_events_settle moves those that can go. */
 int ingest_event(struct ingest *ingest, const void *data, size_t len);
@@ -71,6 +72,9 @@ size_t ingest_events_waiting(const struct ingest *ingest);
 
 /* Forgets processes that ended before the last call and were never sampled. Call after each drain. */
 void ingest_forget_ended(struct ingest *ingest);
+
+/* The profile's file of an id; 0 if it was never met. */
+uint32_t ingest_file_number(const struct ingest *ingest, uint64_t id);
 
 /* Walks the processes that were sampled and whose program is not known yet: a number, or 0 at the end. */
 uint32_t ingest_next_unknown(struct ingest *ingest, uint32_t after);

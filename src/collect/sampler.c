@@ -386,6 +386,15 @@ void sampler_set_epoch(struct sampler *sampler, uint32_t epoch)
 	sampler->skel->bss->session.epoch = epoch;
 }
 
+int sampler_know(struct sampler *sampler, uint64_t id)
+{
+	uint32_t one = 1;
+
+	if (!bpf_map_update_elem(bpf_map__fd(sampler->skel->maps.known), &id, &one, BPF_NOEXIST) || errno == EEXIST)
+		return 0;
+	return errno == E2BIG ? -ENOSPC : -errno;
+}
+
 void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start)
 {
 	int fd = bpf_map__fd(sampler->skel->maps.pids);

@@ -16,12 +16,14 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/extent.h"
 #include "base/fail.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "bpf/wire.h"
 #include "collect/sampler.h"
+#include "sym/symbols.h"
 #include "unwind/rows.h"
 #include "worker/protocol.h"
 #include "worker/worker.h"
@@ -38,7 +40,7 @@ struct table {
 	struct tables *tables;
 	uint64_t id; /* of the file */
 	int fd;
-	bool asked, refused, published;
+	bool asked, refused, published, debug_tried;
 	struct wire_table wire;
 	uint64_t rows;
 };
@@ -222,7 +224,7 @@ static int evict(struct tables *tables)
 	err = sampler_grace(tables->options.sampler);
 	if (err)
 		return err;
-	oldest->published = oldest->asked = false;
+	oldest->published = oldest->asked = oldest->debug_tried = false;
 	give_back(oldest);
 	tables->stats.files--;
 	tables->stats.evicted++;
@@ -358,12 +360,42 @@ static void publish(struct table *table)
 	tables->stats.files++;
 }
 
+static void ask_rows(struct table *table, int debug, bool last);
+
+static void take_rows(struct table *table, struct answer_reader *answer)
+{
+	struct rows_reader reader;
+	int err = rows_open(&reader, answer->in.at, cursor_left(&answer->in));
+
+	err = err ? err : fill(table, &reader);
+	if (!err)
+		publish(table);
+	else
+		refuse(table, err == -ENOSPC ? "unwind_memory" : "unwind_failed");
+}
+
+/* The file says nothing itself: its debug file may. Asked once. */
+static void find_debug(struct table *table, struct answer_reader *answer)
+{
+	const struct tables_options *options = &table->tables->options;
+	struct symbols_debug debug;
+	autoclose int fd = -1;
+
+	if (table->debug_tried || answer_read_debug(answer, &debug)) {
+		refuse(table, "unwind_failed");
+		return;
+	}
+	table->debug_tried = true;
+	if (options->find_debug)
+		fd = options->find_debug(options->arg, table->id, &debug);
+	ask_rows(table, fd, true);
+}
+
 static void built(void *arg, int err, const void *reply, size_t len)
 {
 	struct table *table = arg;
-	struct answer_reader answer;
-	struct rows_reader reader;
-	enum answer_kind kind;
+	struct answer_reader answer = { 0 };
+	enum answer_kind kind = ANSWER_NO_ROWS;
 	char reason[64] = "unwind_failed";
 	const char *text;
 	size_t text_len;
@@ -372,33 +404,40 @@ static void built(void *arg, int err, const void *reply, size_t len)
 		refuse(table, err == -ETIME ? "too_slow" : "worker_died");
 		return;
 	}
-	if (answer_open(&answer, reply, len, &kind) == 0 && kind == ANSWER_ROWS) {
-		err = rows_open(&reader, answer.in.at, cursor_left(&answer.in));
-		err = err ? err : fill(table, &reader);
-		if (!err)
-			publish(table);
-		else
-			refuse(table, err == -ENOSPC ? "unwind_memory" : "unwind_failed");
-		return;
+	if (answer_open(&answer, reply, len, &kind)) {
+		refuse(table, reason);
+	} else if (kind == ANSWER_ROWS) {
+		take_rows(table, &answer);
+	} else if (kind == ANSWER_WANTS_DEBUG) {
+		find_debug(table, &answer);
+	} else {
+		if (kind == ANSWER_NO_ROWS && !answer_read_reason(&answer, &text, &text_len) &&
+		    text_len < sizeof(reason)) {
+			memcpy(reason, text, text_len);
+			reason[text_len] = 0;
+		}
+		refuse(table, reason);
 	}
-	if (kind == ANSWER_NO_ROWS && !answer_read_reason(&answer, &text, &text_len) && text_len < sizeof(reason)) {
-		memcpy(reason, text, text_len);
-		reason[text_len] = 0;
-	}
-	refuse(table, reason);
+	answer_close(&answer);
+}
+
+static void ask_rows(struct table *table, int debug, bool last)
+{
+	const int fds[] = { table->fd, debug };
+	autobuf struct buf request = { 0 };
+
+	ask_write(&(struct ask){ .kind = ASK_ROWS, .last = last }, &request);
+	if (buf_error(&request) ||
+	    worker_ask(table->tables->options.worker, request.data, request.len, fds, debug >= 0 ? 2 : 1, built, table))
+		refuse(table, "unwind_failed");
 }
 
 static void ask_table(struct table *table)
 {
-	autobuf struct buf request = { 0 };
-
 	if (table->asked || table->refused)
 		return;
 	table->asked = true;
-	ask_write(&(struct ask){ .kind = ASK_ROWS }, &request);
-	if (buf_error(&request) ||
-	    worker_ask(table->tables->options.worker, request.data, request.len, &table->fd, 1, built, table))
-		refuse(table, "unwind_failed");
+	ask_rows(table, -1, false);
 }
 
 void tables_want(struct tables *tables, uint64_t id, int fd)

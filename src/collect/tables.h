@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct sampler;
+struct symbols_debug;
 struct tables;
 struct wire_rule;
 struct worker;
@@ -19,6 +20,8 @@ struct tables_options {
 	struct sampler *sampler;
 	struct worker *worker;
 	uint64_t bytes; /* budget */
+	/* Opens the debug file of a file that has no words of its own; -errno if there is none. May be NULL. */
+	int (*find_debug)(void *arg, uint64_t id, const struct symbols_debug *debug);
 	/* A file has no table, and why. May be NULL. */
 	void (*refused)(void *arg, uint64_t id, const char *reason);
 	void *arg;

@@ -175,11 +175,11 @@ static int build(struct builder *b, const struct cfi *cfi)
 	return err ? err : buf_error(&b->pages);
 }
 
-int rows_build(const struct image *image, struct buf *out)
+int rows_build(const struct image *image, const struct image *says, struct buf *out)
 {
 	struct builder b = { .image = image };
 	struct cfi *cfi = NULL;
-	int err = cfi_open(&cfi, image);
+	int err = cfi_open(&cfi, says);
 
 	err = err ? err : build(&b, cfi);
 	if (!err && !b.pages_len)

@@ -15,8 +15,11 @@ struct wire_rule;
 
 #define ROWS_BYTES_MAX (48u << 20) /* of a table, as carried */
 
-/* Appends the table of an image. -ENODATA: the file says nothing about unwinding. -EFBIG: it says too much. */
-int rows_build(const struct image *image, struct buf *out);
+/*
+ * Appends the table of an image. `says` is the image that has its call frame information: itself, or a split debug file
+ * of it. -ENODATA: it says nothing about unwinding. -EFBIG: it says too much.
+ */
+int rows_build(const struct image *image, const struct image *says, struct buf *out);
 
 /* Reading one, which is not trusted. First the rules, then the pages, in order. */
 struct rows_reader {

@@ -97,19 +97,54 @@ static void serve_jit(const struct ask *ask, int fd, struct buf *reply)
 	jitmap_free(map);
 }
 
-static void serve_rows(int fd, struct buf *reply)
+/* The table from the file's own words or, where it has none, from those of its debug file. */
+static int build_rows(const struct image *image, const int *fds, size_t fds_len, struct buf *reply)
+{
+	unsigned char own[64], other[64];
+	struct image *debug = NULL;
+	int err = rows_build(image, image, reply);
+	size_t len;
+
+	if (err != -ENODATA || fds_len < 2)
+		return err;
+	len = image_build_id(image, own);
+	if (!image_open(&debug, fds[1]) && len && image_build_id(debug, other) == len && !memcmp(own, other, len))
+		err = rows_build(image, debug, reply);
+	image_free(debug);
+	return err;
+}
+
+/* What a debug file would be known by; false if nothing is. */
+static bool wants_debug(int fd, struct symbols_debug *ret)
+{
+	struct symbols_options options = { .file = "" };
+	struct symbols *symbols = NULL;
+	int err = symbols_open(&symbols, fd, &options);
+
+	if (!err)
+		symbols_debug(symbols, ret);
+	symbols_free(symbols);
+	return !err && (ret->build_id_len || *ret->link);
+}
+
+static void serve_rows(const struct ask *ask, const int *fds, size_t fds_len, struct buf *reply)
 {
 	struct image *image = NULL;
-	int err = image_open(&image, fd);
+	int err = image_open(&image, fds[0]);
 	size_t before = reply->len;
+	struct symbols_debug debug;
 	const char *reason;
 
 	buf_varint(reply, ANSWER_ROWS);
-	err = err ? err : rows_build(image, reply);
+	err = err ? err : build_rows(image, fds, fds_len, reply);
 	image_free(image);
 	if (!err)
 		return;
 	reply->len = before;
+	if (err == -ENODATA && !ask->last && wants_debug(fds[0], &debug)) {
+		answer_wants_debug(reply, &debug);
+		return;
+	}
 	reason = err == -ENODATA ? "no_unwind_info" : err == -EFBIG ? "unwind_too_big" : "bad_elf";
 	buf_varint(reply, ANSWER_NO_ROWS);
 	buf_varint(reply, strlen(reason));
@@ -134,7 +169,7 @@ void serve(const void *request, size_t len, const int *fds, size_t fds_len, stru
 		serve_jit(&ask, fds[0], reply);
 		break;
 	case ASK_ROWS:
-		serve_rows(fds[0], reply);
+		serve_rows(&ask, fds, fds_len, reply);
 		break;
 	}
 	free(addresses);

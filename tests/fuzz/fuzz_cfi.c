@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file.segments[0] =
 		(Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 1 << 24, .p_memsz = 1 << 24 };
 	elf_file_finish(&file);
-	if (!image_from_memory(&image, file.bytes.data, file.bytes.len) && !rows_build(image, &table))
+	if (!image_from_memory(&image, file.bytes.data, file.bytes.len) && !rows_build(image, image, &table))
 		check_table(&table);
 	image_free(image);
 	buf_free(&table);

@@ -84,7 +84,8 @@ visit() {
 	stop "${started_here[@]}" "${pids[@]}"
 }
 
-declare -A environment=([plt-resolve]='LD_BIND_NOT=1' [cet-resolve]='LD_BIND_NOT=1')
+# Go interrupts what runs for long, to let others run
+declare -A environment=([plt-resolve]='LD_BIND_NOT=1' [cet-resolve]='LD_BIND_NOT=1' [go-go]='GODEBUG=asyncpreemptoff=1')
 
 # One source in many builds
 for build in plain plain-nopie plain-static plain-staticpie plain-clang plain-fp plain-cet plain-gz; do

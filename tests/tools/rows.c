@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 
 	if (err)
 		die(argc == 2 ? argv[1] : "usage: rows FILE", err);
-	err = rows_build(image, &table);
+	err = rows_build(image, image, &table);
 	if (err)
 		die("building the table", err);
 	print_table(image, &table);

@@ -51,7 +51,7 @@ static int build(const struct frames *frames, struct table *table)
 					 .p_memsz = TEXT + SIZE };
 	elf_file_finish(&file);
 	assert_int_equal(image_from_memory(&image, file.bytes.data, file.bytes.len), 0);
-	err = rows_build(image, &table->bytes);
+	err = rows_build(image, image, &table->bytes);
 	image_free(image);
 	elf_file_free(&file);
 	return err;

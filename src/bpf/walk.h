@@ -152,6 +152,8 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 
 	if (!s)
 		return WIRE_cut_no_memory;
+	if (settings.unwind == WIRE_UNWIND_FP) /* as it was asked for: the chain and nothing else */
+		return step_fp(&s->regs);
 	if (!read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) && step_at_restorer(&code))
 		return WALK_SIGNAL;
 	if (settings.unwind == WIRE_UNWIND_TABLE)

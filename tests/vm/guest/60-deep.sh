@@ -38,7 +38,7 @@ check "from the first" some '^deep;_start;enter;deep;deep;'
 
 frames $((limit - more + 1)) >/tmp/cut
 check "one more: $limit frames are kept" [ "$(cat /tmp/cut)" = $limit ]
-check "and the stack says so" only '^deep;\[incomplete: depth\];deep[;+]'
+check "and the stack says so" only '^deep;\[incomplete: depth\];enter;deep;'
 check "and so do the statistics" [ "$(stat_of stacks.user)" -eq "$(stat_of stacks.incomplete.depth)" ]
 check "and the sums hold" exact
 

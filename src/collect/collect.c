@@ -55,7 +55,7 @@ struct collect {
 	struct tables *tables; /* NULL: frame pointers only */
 	struct early *early;   /* where tables are */
 	int vdso;
-	struct map jit_seen;         /* processes whose own code was met in this window */
+	struct map jit_seen;         /* processes whose own code was met */
 	struct addresses *addresses; /* only where the kernel side cannot find mappings */
 	char *warning;
 	struct sampler_sinks sinks;
@@ -87,7 +87,7 @@ static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 	namer_file(collect->namer, file, found->pid, fd);
 }
 
-/* Its map is looked for once a window, until it is there: a runtime may write it late. */
+/* Its map is looked for at once, and then once a window until it is there. */
 static void jit_found(void *arg, uint32_t process)
 {
 	struct collect *collect = arg;
@@ -408,8 +408,7 @@ static int drain(struct collect *collect)
 	ingest_forget_ended(collect->ingest);
 	if (collect->tables)
 		tables_age(collect->tables);
-	map_free(&collect->jit_seen);
-	collect->jit_seen = (struct map){ 0 };
+	namer_jit_again(collect->namer);
 	if (collect->addresses)
 		addresses_forget(collect->addresses);
 	return 0;

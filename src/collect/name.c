@@ -17,6 +17,7 @@
 #include "collect/jit.h"
 #include "collect/kernel.h"
 #include "profile/expand.h"
+#include "proc/process.h"
 #include "profile/profile.h"
 #include "sym/kernel.h"
 #include "sym/vdso.h"
@@ -184,6 +185,17 @@ void namer_jit(struct namer *namer, uint32_t process)
 		return;
 	unit->pid = profile_process(namer->options.profile, process)->pid;
 	unit->fd = unit->pid ? jit_open(unit->pid) : -1;
+}
+
+void namer_jit_again(struct namer *namer)
+{
+	for (size_t i = 0; i < namer->units_len; i++) {
+		const struct unit *unit = namer->units[i];
+		const struct profile_process *process = profile_process(namer->options.profile, unit->number);
+
+		if (unit->kind == FRAME_JIT && unit->fd < 0 && process->pid && process_is(process->pid, process->start))
+			namer_jit(namer, unit->number);
+	}
 }
 
 /* ---- gathering ---- */

@@ -36,6 +36,9 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd);
 /* A process of the profile in whose anonymous code a frame lies: its perf map is opened while it can be found. */
 void namer_jit(struct namer *namer, uint32_t process);
 
+/* Looks again for the maps that were not there: a runtime may write its own late. */
+void namer_jit_again(struct namer *namer);
+
 /* Names every frame that has none yet. Waits for the worker. Numbers of stacks and samples may change by it. */
 int namer_run(struct namer *namer);
 

@@ -288,6 +288,7 @@ static __always_inline void walk_user(struct scratch *s, bool compat)
 	s->next_mapping = 0;
 	s->cut = 0;
 	s->hash = settings.seed;
+	read_begin();
 	for (int i = 0; i < MAPPING_CACHE; i++)
 		s->mappings[i].start = s->mappings[i].end = 0;
 	if (compat)

@@ -41,13 +41,14 @@ static __always_inline struct early_room *early_of_cpu(void)
 __attribute__((noinline)) int early_add(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mapping_set *set = s ? mapping_set(s) : NULL;
 	struct early_room *early = early_of_cpu();
 	struct vm_area_struct *vma;
 	struct wire_early_map *map;
 	__u64 slot;
 	int at;
 
-	if (!s || !early)
+	if (!s || !set || !early)
 		return 1;
 	vma = (void *)s->early_vma;
 	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
@@ -62,14 +63,14 @@ __attribute__((noinline)) int early_add(__u32 which)
 	if (slot >= WIRE_EARLY_MAPS)
 		return 1;
 	map = &early->head.maps[slot];
-	map->start = s->mappings[at].start;
-	map->end = s->mappings[at].end;
-	map->owner = s->mappings[at].owner;
-	map->offset = s->mappings[at].offset;
-	map->kind = s->mappings[at].kind;
+	map->start = set->items[at].start;
+	map->end = set->items[at].end;
+	map->owner = set->items[at].owner;
+	map->offset = set->items[at].offset;
+	map->kind = set->items[at].kind;
 	s->early_maps = slot + 1;
-	if (map->kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id))
-		mapping_announce(which);
+	if (map->kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id) && mapping_announce(which))
+		set->mm = 0; /* tried again with the next sample */
 	return 0;
 }
 

@@ -129,6 +129,19 @@ struct mm_struct___rb { /* until 6.0 */
 	struct vm_area_struct *mmap;
 };
 
+/* What the kernel counts up whenever it has changed the mappings. Odd, on the later ones, while it does. */
+struct seqcount {
+	unsigned int sequence;
+};
+
+struct mm_struct___seq { /* 6.13 and later */
+	struct seqcount mm_lock_seq;
+};
+
+struct mm_struct___changes { /* 6.4 to 6.12 */
+	int mm_lock_seq;
+};
+
 /* Where the vDSO is: the type of the member differs by architecture, its name does not. */
 struct mm_context___vdso {
 	void *vdso;
@@ -225,6 +238,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
 	__u64 start_boottime;
+	__u64 self_exec_id;
 	struct css_set *cgroups;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;

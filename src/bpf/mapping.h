@@ -142,13 +142,61 @@ static __always_inline bool mapping_covers(struct scratch *s, struct vm_area_str
 	return s->address >= ret->start && s->address < ret->end && (__u64)BPF_CORE_READ(vma, vm_mm) == s->mm;
 }
 
+static __always_inline struct mapping_set *mapping_set(const struct scratch *s)
+{
+	__u32 index = s->set;
+
+	return bpf_map_lookup_elem(&mapping_sets, &index);
+}
+
+/* How often the mappings of the mm have changed. False if the kernel does not tell, or is about to change them. */
+static __always_inline bool mapping_changes(__u64 mm, __u32 *ret)
+{
+	struct mm_struct___seq *seq = (void *)mm;
+	struct mm_struct___changes *changes = (void *)mm;
+
+	if (bpf_core_field_exists(seq->mm_lock_seq.sequence)) {
+		*ret = BPF_CORE_READ(seq, mm_lock_seq.sequence);
+		return !(*ret & 1);
+	}
+	*ret = 0;
+	if (!bpf_core_field_exists(changes->mm_lock_seq))
+		return false;
+	*ret = BPF_CORE_READ(changes, mm_lock_seq);
+	return true;
+}
+
+/* Chooses the set of s->process for the stack that is to be walked, and empties it if it may be out of date. */
+static __always_inline void mapping_begin(struct scratch *s, struct task_struct *task)
+{
+	__u64 program = BPF_CORE_READ(task, self_exec_id);
+	__u32 changes, tables = session.tables;
+	bool same = mapping_changes(s->mm, &changes);
+	struct mapping_set *set;
+
+	s->set = (s->process >> 32 ^ s->process >> 8) & (MAPPING_SETS - 1);
+	set = mapping_set(s);
+	if (!set || (same && set->process == s->process && set->mm == s->mm && set->program == program &&
+		     set->changes == changes && set->tables == tables))
+		return;
+	set->process = s->process;
+	set->mm = s->mm;
+	set->program = program;
+	set->changes = changes;
+	set->tables = tables;
+	set->next = 0;
+	for (int i = 0; i < MAPPINGS; i++)
+		set->items[i].start = set->items[i].end = 0;
+}
+
 /*
- * Finds the mapping of s->address. What is new goes into the next place of the cache, whose index is returned; the
+ * Finds the mapping of s->address. What is new goes into the next place of the set, whose index is returned; the
  * file's particulars stay in the scratch for whoever wants to announce it. Negative: nothing is mapped there.
  */
 __attribute__((noinline)) int mapping_find(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mapping_set *set;
 	struct vm_area_struct *vma;
 	struct mapping found = {}, again;
 	struct mm_struct *mm;
@@ -156,7 +204,8 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 	struct wire_table *table;
 	__u32 at;
 
-	if (!s)
+	set = s ? mapping_set(s) : NULL;
+	if (!s || !set)
 		return -1;
 	mm = (void *)s->mm;
 	vma = bpf_core_field_exists(mm->mm_mt) ? mapping_in_maple(s) : mapping_in_rb(s);
@@ -191,8 +240,8 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 		return -1;
 	s->vm_start = found.start;
 	s->vm_end = found.end;
-	at = s->next_mapping++ & (MAPPING_CACHE - 1);
-	s->mappings[at] = found;
+	at = set->next++ & (MAPPINGS - 1);
+	set->items[at] = found;
 	return at;
 }
 
@@ -200,10 +249,10 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 static __always_inline __u64 index_of_mapping(__u64 at)
 {
 	asm volatile("" : "+r"(at));
-	return at & (MAPPING_CACHE - 1);
+	return at & (MAPPINGS - 1);
 }
 
-/* Tells user space of the file that mapping_find has just found. Its path is read only here. */
+/* Tells user space of the file that mapping_find has just found. Its path is read only here. Negative: no room. */
 __attribute__((noinline)) int mapping_announce(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
@@ -222,7 +271,7 @@ __attribute__((noinline)) int mapping_announce(__u32 which)
 	p->file.path_len = p->used;
 	if (bpf_ringbuf_output(&ring, &p->file, __builtin_offsetof(struct wire_file, path) + path_len(p),
 			       BPF_RB_FORCE_WAKEUP)) /* the sooner its table is there, the better */
-		return 0;                            /* tried again with the next sample that meets it */
+		return -1;
 	return bpf_map_update_elem(&files, &s->file_id, &one, BPF_ANY);
 }
 

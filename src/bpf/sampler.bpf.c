@@ -114,7 +114,7 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 	if (settings.user && s->mm && task_user_regs(task, ctx, s, &mode)) {
 		s->pid = key->pid;
 		s->process = wire_process_id(key->pid, key->start);
-		walk_user(s, arch_is_compat(mode));
+		walk_user(s, task, arch_is_compat(mode));
 		if (s->early && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree && early_send(s, key, now))
 			return WIRE_total_deferred;
 		key->user = s->hash;
@@ -227,6 +227,7 @@ int on_look(void *ctx)
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	__u32 which = SCRATCH_LOOK, level = BPF_CORE_READ(pid, level);
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mapping_set *set;
 	struct upid *at =
 		(void *)pid + bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
 	int found;
@@ -239,10 +240,12 @@ int on_look(void *ctx)
 		return 0;
 	s->mm = (__u64)BPF_CORE_READ(task, mm);
 	s->address = look.address;
+	s->set = MAPPING_SETS;
+	set = mapping_set(s);
 	found = mapping_find(which);
-	if (found < 0)
+	if (!set || found < 0)
 		return 0;
-	struct mapping *mapping = &s->mappings[index_of_mapping(found)];
+	struct mapping *mapping = &set->items[index_of_mapping(found)];
 	look.start = mapping->start;
 	look.end = mapping->end;
 	look.offset = look.address + mapping->offset;

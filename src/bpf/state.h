@@ -12,7 +12,8 @@
 #include "bpf/read.h"
 
 #define ROW_CACHE 512   /* a power of two */
-#define MAPPING_CACHE 4 /* mappings remembered within one stack; a power of two */
+#define MAPPINGS 8      /* of a process that are remembered; a power of two */
+#define MAPPING_SETS 64 /* processes of which mappings are; a power of two */
 
 /* Set before loading, so what is not asked for is dead code to the verifier. */
 const volatile struct wire_settings settings;
@@ -29,6 +30,21 @@ struct mapping {
 	__u32 kind;
 	__u32 executable;
 	struct wire_table table;
+};
+
+/*
+ * The mappings that the stacks of a process went through. They are kept from sample to sample: a change of its mappings,
+ * of its program, or of the unwind tables makes the set begin anew.
+ */
+struct mapping_set {
+	__u64 process;
+	__u64 mm;
+	__u64 program; /* counts the programs that the task has run: an mm may be found again at the same place */
+	__u32 changes; /* of the mm, as the kernel counts them */
+	__u32 tables;  /* session.tables */
+	__u32 next;    /* to be replaced */
+	__u32 last;    /* found */
+	struct mapping items[MAPPINGS];
 };
 
 /*
@@ -62,10 +78,9 @@ struct scratch {
 	__u64 old_fp;            /* of the frame that the step began with */
 	struct arch_regs saved;
 	struct step_regs leaf_regs; /* as they were before the first step */
-	__u32 next_mapping;
+	__u32 set; /* of mappings */
 	__u32 pid;
 	__u64 node[32]; /* of the tree of mappings */
-	struct mapping mappings[MAPPING_CACHE];
 	__u64 hash;
 	struct wire_user_stack user;
 	struct wire_frame user_frames[WIRE_USER_FRAMES + 1];
@@ -85,6 +100,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MAPPING_SETS + 1); /* the last is for questions that wick asks about itself */
+	__type(key, __u32);
+	__type(value, struct mapping_set);
+} mapping_sets SEC(".maps");
 
 /* Counts of each generation. Preallocated: nothing is allocated in an interrupt. */
 struct counts {

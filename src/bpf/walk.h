@@ -25,9 +25,9 @@ static __always_inline void walk_add(struct scratch *s, __u64 owner, __u64 where
 }
 
 /* One mapping for all of the process, in which frames are addresses. */
-static __always_inline int walk_no_tree(struct scratch *s)
+static __always_inline int walk_no_tree(const struct scratch *s, struct mapping_set *set)
 {
-	struct mapping *all = &s->mappings[0];
+	struct mapping *all = &set->items[0];
 
 	all->kind = WIRE_FRAME_ANON;
 	all->owner = s->process;
@@ -36,21 +36,32 @@ static __always_inline int walk_no_tree(struct scratch *s)
 	return s->address > 0 && !(s->address >> 56) ? 0 : -1;
 }
 
-static __always_inline int walk_mapping(struct scratch *s, __u32 which)
+static __always_inline bool walk_is_in(const struct mapping *mapping, __u64 address)
 {
-	int at;
+	return address >= mapping->start && address < mapping->end;
+}
+
+static __always_inline int walk_mapping(struct scratch *s, struct mapping_set *set, __u32 which)
+{
+	int at = index_of_mapping(set->last);
 
 	if (settings.no_tree)
-		return walk_no_tree(s);
-	for (int i = 0; i < MAPPING_CACHE; i++)
-		if (s->address >= s->mappings[i].start && s->address < s->mappings[i].end)
+		return walk_no_tree(s, set);
+	if (walk_is_in(&set->items[at], s->address))
+		return at;
+	for (int i = 0; i < MAPPINGS; i++)
+		if (walk_is_in(&set->items[i], s->address)) {
+			set->last = i;
 			return i;
+		}
 	at = mapping_find(which);
 	if (at < 0)
 		return -1;
 	at = index_of_mapping(at);
-	if (s->mappings[at].kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id))
-		mapping_announce(which);
+	set->last = at;
+	if (set->items[at].kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id) &&
+	    mapping_announce(which))
+		set->mm = 0; /* tried again with the next sample */
 	return at;
 }
 
@@ -218,24 +229,25 @@ static __always_inline bool walk_needs_saves(const struct scratch *s, const stru
 __attribute__((noinline)) int walk_step(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mapping_set *set = s ? mapping_set(s) : NULL;
 	struct mapping *mapping;
 	struct wire_rule *rule = NULL;
 	int at, result;
 	__u64 where;
 
-	if (!s)
+	if (!s || !set)
 		return 1;
 	if (s->frames >= WIRE_USER_FRAMES) {
 		s->cut = WIRE_cut_depth;
 		return 1;
 	}
 	s->address = s->regs.r[STEP_IP] - !s->exact; /* a return address may already be in the next function */
-	at = walk_mapping(s, which);
+	at = walk_mapping(s, set, which);
 	if (at < 0) {
 		s->cut = WIRE_cut_no_mapping;
 		return 1;
 	}
-	mapping = &s->mappings[index_of_mapping(at)];
+	mapping = &set->items[index_of_mapping(at)];
 	if (!mapping->executable) {
 		s->cut = WIRE_cut_not_code;
 		return 1;
@@ -276,7 +288,7 @@ __attribute__((noinline)) int walk_steps(__u32 which)
 }
 
 /* The whole stack of s->regs into s->user_frames; its id in s->hash, its note in s->cut. */
-static __always_inline void walk_user(struct scratch *s, bool compat)
+static __always_inline void walk_user(struct scratch *s, struct task_struct *task, bool compat)
 {
 	s->frames = 0;
 	s->frames_fp = 0;
@@ -285,12 +297,10 @@ static __always_inline void walk_user(struct scratch *s, bool compat)
 	s->early = 0;
 	s->with_saves = 0;
 	s->leaf_regs = s->regs;
-	s->next_mapping = 0;
 	s->cut = 0;
 	s->hash = settings.seed;
 	read_begin();
-	for (int i = 0; i < MAPPING_CACHE; i++)
-		s->mappings[i].start = s->mappings[i].end = 0;
+	mapping_begin(s, task);
 	if (compat)
 		s->cut = WIRE_cut_compat;
 	for (int i = 0; i <= 2 * WIRE_USER_FRAMES / WALK_STEPS && !compat; i++) /* it may begin anew once */

@@ -278,7 +278,7 @@ struct wire_session {
 	__u32 command;   /* pid of the command to start with its exec; 0: none, or started */
 	__u32 epoch;     /* for marking pages as used */
 	__u32 worker;    /* pid of wick's worker */
-	__u32 reserved;
+	__u32 tables;    /* changes whenever the tables do */
 };
 
 /* The answer to a question that wick asks the kernel side about itself. */

@@ -386,6 +386,11 @@ void sampler_set_epoch(struct sampler *sampler, uint32_t epoch)
 	sampler->skel->bss->session.epoch = epoch;
 }
 
+void sampler_tables_changed(struct sampler *sampler)
+{
+	__atomic_add_fetch(&sampler->skel->bss->session.tables, 1, __ATOMIC_SEQ_CST);
+}
+
 int sampler_know(struct sampler *sampler, uint64_t id)
 {
 	uint32_t one = 1;

@@ -35,6 +35,8 @@ bool sampler_has_tree(const struct sampler *sampler);
 void sampler_set_command(struct sampler *sampler, uint32_t pid);
 void sampler_set_worker(struct sampler *sampler, uint32_t pid); /* whose work counts as wick's own */
 void sampler_set_epoch(struct sampler *sampler, uint32_t epoch);
+/* To be called after each change of SAMPLER_TABLES: programs remember what they found there. */
+void sampler_tables_changed(struct sampler *sampler);
 /* Puts a stack among those that user space has. -ENOSPC when there is no room for one more. */
 int sampler_know(struct sampler *sampler, uint64_t id);
 void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start);

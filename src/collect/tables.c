@@ -142,6 +142,7 @@ static void refuse(struct table *table, const char *reason)
 	table->refused = true;
 	tables->stats.refused += !strcmp(reason, "unwind_memory") || !strcmp(reason, "too_many_tables");
 	bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &table->id, &none, BPF_ANY);
+	sampler_tables_changed(tables->options.sampler);
 	if (tables->options.refused)
 		tables->options.refused(tables->options.arg, table->id, reason);
 }
@@ -221,6 +222,7 @@ static int evict(struct tables *tables)
 	if (!oldest)
 		return -ENOSPC;
 	bpf_map_delete_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &oldest->id);
+	sampler_tables_changed(tables->options.sampler); /* before the wait: nobody goes on with what was remembered */
 	err = sampler_grace(tables->options.sampler);
 	if (err)
 		return err;
@@ -356,6 +358,7 @@ static void publish(struct table *table)
 		refuse(table, "too_many_tables");
 		return;
 	}
+	sampler_tables_changed(tables->options.sampler);
 	table->published = true;
 	tables->stats.files++;
 }

@@ -59,28 +59,31 @@ static __always_inline int count_kernel(struct scratch *s)
 	return count_send(s->kernel.id, &s->kernel, sizeof(s->kernel) + frames * sizeof(__u64));
 }
 
-/* Adds one to the key's count. 0, or the counter of what went wrong. */
+/* Adds one to the key's count, if it has one. It has one only if user space has its stacks. */
+static __always_inline bool count_again(__u32 generation, const struct wire_key *key)
+{
+	void *map = generation ? &counts_1 : &counts_0;
+	__u64 *count = bpf_map_lookup_elem(map, key);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return count;
+}
+
+/* Begins the key's count. 0, or the counter of what went wrong. */
 static __always_inline int count_key(__u32 generation, const struct wire_key *key, struct wire_counters *c)
 {
 	void *map = generation ? &counts_1 : &counts_0;
-	__u64 *count, one = 1;
-	int err;
+	__u64 one = 1;
+	int err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);
 
-	count = bpf_map_lookup_elem(map, key);
-	if (!count) {
-		err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);
-		if (!err) {
-			c->value[WIRE_note_keys]++;
-			return 0;
-		}
-		if (err != -EEXIST)
-			return err == -E2BIG ? WIRE_lost_counts : WIRE_lost_error;
-		count = bpf_map_lookup_elem(map, key); /* another CPU was first */
-		if (!count)
-			return WIRE_lost_error;
+	if (!err) {
+		c->value[WIRE_note_keys]++;
+		return 0;
 	}
-	__sync_fetch_and_add(count, 1);
-	return 0;
+	if (err != -EEXIST)
+		return err == -E2BIG ? WIRE_lost_counts : WIRE_lost_error;
+	return count_again(generation, key) ? 0 : WIRE_lost_error; /* another CPU was first */
 }
 
 static __always_inline void count_event(const struct wire_key *key, __u64 now, struct wire_counters *c)

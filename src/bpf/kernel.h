@@ -54,6 +54,7 @@ enum {
 /* Helpers that older kernels do not have: asked for by name. */
 enum bpf_func_id___wick {
 	BPF_FUNC_task_pt_regs___wick = 175,
+	BPF_FUNC_get_current_task_btf___wick = 158,
 	BPF_FUNC_snprintf___wick = 165,
 };
 

@@ -39,7 +39,7 @@ static __always_inline struct path_scratch *notice_begin(__u32 type, struct task
 	n = &p->notice;
 	n->type = type;
 	n->pid = task_pid_here(leader);
-	n->start = task_start(leader);
+	n->start = BPF_CORE_READ(leader, start_boottime);
 	n->parent = 0;
 	n->parent_start = 0;
 	n->cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
@@ -92,7 +92,7 @@ int on_fork(__u64 *args)
 	n = &p->notice;
 	leader = BPF_CORE_READ(parent, group_leader);
 	n->parent = task_pid_here(leader);
-	n->parent_start = task_start(leader);
+	n->parent_start = BPF_CORE_READ(leader, start_boottime);
 	if (settings.children) {
 		asked = bpf_map_lookup_elem(&pids, &n->parent);
 		if (asked && (!*asked || *asked == n->parent_start) &&

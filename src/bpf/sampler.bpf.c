@@ -66,10 +66,11 @@ static __always_inline bool sample_wanted(struct task_struct *task, struct wire_
 
 static __always_inline void sample_who(struct task_struct *task, struct wire_key *key)
 {
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-
-	key->pid = session.ns_level ? task_pid_here(leader) : bpf_get_current_pid_tgid() >> 32;
-	key->start = task_start(leader);
+	if (session.ns_level)
+		key->pid = task_pid_here(BPF_CORE_READ(task, group_leader));
+	else
+		key->pid = bpf_get_current_pid_tgid() >> 32;
+	key->start = TASK_READ_OF(task, group_leader, start_boottime);
 	bpf_get_current_comm(key->comm, sizeof(key->comm));
 }
 
@@ -106,11 +107,8 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 	if (settings.kernel && arch_in_kernel(ctx)) {
 		sample_kernel_stack(s, ctx);
 		key->kernel = s->kernel.id;
-		lost = key->kernel ? count_kernel(s) : 0;
-		if (lost)
-			return lost;
 	}
-	s->mm = (__u64)BPF_CORE_READ(task, mm);
+	s->mm = (__u64)TASK_READ(task, mm);
 	if (settings.user && s->mm && task_user_regs(task, ctx, s, &mode)) {
 		s->pid = key->pid;
 		s->process = wire_process_id(key->pid, key->start);
@@ -118,13 +116,14 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 		if (s->early && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree && early_send(s, key, now))
 			return WIRE_total_deferred;
 		key->user = s->hash;
-		lost = count_user(s);
+	}
+	if (!count_again(generation, key)) {
+		lost = key->kernel ? count_kernel(s) : 0;
+		lost = lost || !key->user ? lost : count_user(s);
+		lost = lost ?: count_key(generation, key, c);
 		if (lost)
 			return lost;
 	}
-	lost = count_key(generation, key, c);
-	if (lost)
-		return lost;
 	if (key->user) {
 		c->value[WIRE_stack_user]++;
 		c->value[WIRE_frame_fp] += s->frames_fp;

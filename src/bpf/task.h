@@ -8,6 +8,12 @@
 
 #define CGROUP_DEPTH 64
 
+/* A field of the current task, or of what its fields point to: where the kernel has typed pointers, a plain load. */
+#define TASK_IS_TYPED bpf_core_enum_value_exists(enum bpf_func_id___wick, BPF_FUNC_get_current_task_btf___wick)
+#define TASK_READ(task, field) (TASK_IS_TYPED ? bpf_get_current_task_btf()->field : BPF_CORE_READ(task, field))
+#define TASK_READ_OF(task, pointer, field) \
+	(TASK_IS_TYPED ? bpf_get_current_task_btf()->pointer->field : BPF_CORE_READ(task, pointer, field))
+
 /* In the caller's pid name space, 0 when the task is not visible there. */
 static __always_inline __u32 task_pid_here(struct task_struct *task)
 {
@@ -23,11 +29,6 @@ static __always_inline __u32 task_pid_here(struct task_struct *task)
 	at = (void *)pid + bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
 	ns = BPF_CORE_READ(at, ns);
 	return BPF_CORE_READ(ns, ns.inum) == session.ns_inum ? BPF_CORE_READ(at, nr) : 0;
-}
-
-static __always_inline __u64 task_start(struct task_struct *leader)
-{
-	return BPF_CORE_READ(leader, start_boottime);
 }
 
 static __always_inline bool task_in_cgroup(struct task_struct *task)
@@ -71,7 +72,7 @@ static __always_inline bool task_is_idle(struct task_struct *task, const struct 
 
 	if ((__u32)bpf_get_current_pid_tgid())
 		return false;
-	stack = (__u64)BPF_CORE_READ(task, stack);
+	stack = (__u64)TASK_READ(task, stack);
 	return arch_sp(ctx) - stack < ARCH_THREAD_SIZE;
 }
 
@@ -92,7 +93,7 @@ static __always_inline bool task_user_regs(struct task_struct *task, const struc
 {
 	__u64 call = 0;
 
-	if (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER))
+	if (TASK_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER))
 		return false;
 	if (!arch_in_kernel(ctx)) {
 		arch_tick_regs(ctx, &s->regs, ret_mode);

@@ -150,17 +150,20 @@ static __always_inline struct mapping_set *mapping_set(const struct scratch *s)
 	return bpf_map_lookup_elem(&mapping_sets, &index);
 }
 
-/* How often the task's mappings have changed. False if the kernel does not tell, or is about to change them. */
-static __always_inline bool mapping_changes(__u32 *ret)
+/* How often the mappings of the mm have changed. False if the kernel does not tell, or is about to change them. */
+static __always_inline bool mapping_changes(__u64 mm, __u32 *ret)
 {
+	struct mm_struct___seq *seq = (void *)mm;
+	struct mm_struct___changes *changes = (void *)mm;
+
 	*ret = 0;
-	if (bpf_core_field_exists(((struct mm_struct___seq *)0)->mm_lock_seq.sequence)) {
-		*ret = ((struct mm_struct___seq *)bpf_get_current_task_btf()->mm)->mm_lock_seq.sequence;
+	if (bpf_core_field_exists(seq->mm_lock_seq.sequence)) {
+		*ret = BPF_CORE_READ(seq, mm_lock_seq.sequence);
 		return !(*ret & 1);
 	}
-	if (!bpf_core_field_exists(((struct mm_struct___changes *)0)->mm_lock_seq))
+	if (!bpf_core_field_exists(changes->mm_lock_seq))
 		return false;
-	*ret = ((struct mm_struct___changes *)bpf_get_current_task_btf()->mm)->mm_lock_seq;
+	*ret = BPF_CORE_READ(changes, mm_lock_seq);
 	return true;
 }
 
@@ -169,7 +172,7 @@ static __always_inline void mapping_begin(struct scratch *s, struct task_struct 
 {
 	__u64 program = TASK_READ(task, self_exec_id);
 	__u32 changes, tables = session.tables;
-	bool same = mapping_changes(&changes);
+	bool same = mapping_changes(s->mm, &changes);
 	struct mapping_set *set;
 
 	s->set = (s->process >> 32 ^ s->process >> 8) & (MAPPING_SETS - 1);

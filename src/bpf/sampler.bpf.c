@@ -70,7 +70,7 @@ static __always_inline void sample_who(struct task_struct *task, struct wire_key
 		key->pid = task_pid_here(BPF_CORE_READ(task, group_leader));
 	else
 		key->pid = bpf_get_current_pid_tgid() >> 32;
-	key->start = TASK_READ_OF(task, group_leader, start_boottime);
+	key->start = BPF_CORE_READ(task, group_leader, start_boottime);
 	bpf_get_current_comm(key->comm, sizeof(key->comm));
 }
 
@@ -108,7 +108,7 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 		sample_kernel_stack(s, ctx);
 		key->kernel = s->kernel.id;
 	}
-	s->mm = (__u64)TASK_READ(task, mm);
+	s->mm = (__u64)BPF_CORE_READ(task, mm);
 	if (settings.user && s->mm && task_user_regs(task, ctx, s, &mode)) {
 		s->pid = key->pid;
 		s->process = wire_process_id(key->pid, key->start);

@@ -8,11 +8,12 @@
 
 #define CGROUP_DEPTH 64
 
-/* A field of the current task, or of what its fields point to: where the kernel has typed pointers, a plain load. */
+/*
+ * A field of the current task: where the kernel has typed pointers, a plain load. Not for pointers: each would make the
+ * verifier look through all names of types.
+ */
 #define TASK_IS_TYPED bpf_core_enum_value_exists(enum bpf_func_id___wick, BPF_FUNC_get_current_task_btf___wick)
 #define TASK_READ(task, field) (TASK_IS_TYPED ? bpf_get_current_task_btf()->field : BPF_CORE_READ(task, field))
-#define TASK_READ_OF(task, pointer, field) \
-	(TASK_IS_TYPED ? bpf_get_current_task_btf()->pointer->field : BPF_CORE_READ(task, pointer, field))
 
 /* In the caller's pid name space, 0 when the task is not visible there. */
 static __always_inline __u32 task_pid_here(struct task_struct *task)
@@ -72,7 +73,7 @@ static __always_inline bool task_is_idle(struct task_struct *task, const struct 
 
 	if ((__u32)bpf_get_current_pid_tgid())
 		return false;
-	stack = (__u64)TASK_READ(task, stack);
+	stack = (__u64)BPF_CORE_READ(task, stack);
 	return arch_sp(ctx) - stack < ARCH_THREAD_SIZE;
 }
 

@@ -68,8 +68,9 @@ void session_protect(const struct outputs *outputs)
 
 int session_open(struct session *session, const struct collect_options *options)
 {
-	int err = profile_new(&session->profile);
+	int err = session->command ? child_prepare(&session->child, session->command) : 0;
 
+	err = err ? err : profile_new(&session->profile);
 	return err ? err : collect_open(&session->collect, options, session->profile);
 }
 
@@ -77,12 +78,8 @@ int session_start(struct session *session)
 {
 	int err;
 
-	if (session->command) {
-		err = child_prepare(&session->child, session->command);
-		if (err)
-			return err;
+	if (session->command)
 		collect_command(session->collect, (uint32_t)session->child.pid);
-	}
 	err = collect_start(session->collect);
 	if (!err && session->command)
 		err = child_go(&session->child);

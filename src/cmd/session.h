@@ -31,7 +31,10 @@ void session_catch_signals(void);
 /* What a second interrupt must not leave half written; NULL: nothing any more. */
 void session_protect(const struct outputs *outputs);
 
-/* The caller fills in the first three fields; the rest is 0. Everything that can fail early does. */
+/*
+ * The caller fills in the first three fields; the rest is 0. Everything that can fail early does. The command is there
+ * from then on, before wick becomes what it need not inherit, but waits.
+ */
 int session_open(struct session *session, const struct collect_options *options);
 int session_start(struct session *session);
 /* Until the time is over, the targets are gone, the command has ended or a signal came. Then the profile is whole. */

@@ -63,6 +63,7 @@ struct collect {
 	uint64_t started_ns, drain_at, check_at;
 	struct machine_times times;
 	struct buf gone[2]; /* pids and starts that ended in this window and the one before */
+	int nice;           /* as wick was started */
 	uint32_t asked;     /* processes up to this one have been asked for their program */
 	bool targets_gone;
 };
@@ -245,6 +246,22 @@ static int open_tables(struct collect *collect)
 						});
 }
 
+/*
+ * Where everything is busy, wick would wait for its turn longer than it works: before the first sample, and when a file
+ * has to be opened before it is gone. It works little; only who asked for less than others gets less.
+ */
+static void hurry(struct collect *collect)
+{
+	collect->nice = getpriority(PRIO_PROCESS, 0);
+	if (!collect->nice)
+		setpriority(PRIO_PROCESS, 0, PRIO_MIN);
+}
+
+static void take_time(const struct collect *collect)
+{
+	setpriority(PRIO_PROCESS, 0, collect->nice);
+}
+
 int collect_open(struct collect **ret, const struct collect_options *options, struct profile *profile)
 {
 	struct collect *collect = calloc(1, sizeof(*collect));
@@ -259,6 +276,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	collect->sinks = (struct sampler_sinks){ sink_stack, sink_event, sink_notice, sink_early, sink_count, collect };
 	err = check_targets(options);
 	err = err ? err : start_worker(collect);
+	hurry(collect);
 	err = err ? err : sampler_load(&collect->sampler, options);
 	if (!err && !sampler_has_tree(collect->sampler)) {
 		if (!options->no_tree && asprintf(&collect->warning, "%s", fail_text()) < 0)
@@ -584,6 +602,7 @@ int collect_stop(struct collect *collect)
 	ticks_stop(collect->ticks);
 	profile_meta(collect->profile)->expected = ticks_expected(collect->ticks);
 	err = drain(collect); /* the other generation has been empty since the drain before */
+	take_time(collect);
 	err = err ? err : settle_early(collect);
 	if (err)
 		return err;

@@ -46,6 +46,7 @@ struct worker {
 	size_t sent;                   /* bytes of it, with its length */
 	uint64_t deadline_ns;
 	struct buf reply;
+	int nice; /* as it was when this began: whoever restarts it may be in a hurry, it is not */
 	unsigned int deaths;
 	uint64_t max_rss, cpu_us;
 };
@@ -121,8 +122,9 @@ static int serve_one(const struct worker_options *options, int fd)
 	return write_exact(fd, reply.data, reply.len);
 }
 
-static void worker_main(const struct worker_options *options, int fd)
+static void worker_main(const struct worker_options *options, int nice, int fd)
 {
+	setpriority(PRIO_PROCESS, 0, nice);
 	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for the other one */
 	signal(SIGTERM, SIG_IGN);
 	if (confine(fd, options->memory_bytes))
@@ -148,7 +150,7 @@ static int spawn(struct worker *worker)
 		return fail(-errno, "starting the worker");
 	}
 	if (!pid)
-		worker_main(&worker->options, pair[1]);
+		worker_main(&worker->options, worker->nice, pair[1]);
 	close(pair[1]);
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	worker->pid = pid;
@@ -190,6 +192,7 @@ int worker_start(struct worker **ret, const struct worker_options *options)
 	if (!worker)
 		return -ENOMEM;
 	worker->options = *options;
+	worker->nice = getpriority(PRIO_PROCESS, 0);
 	worker->socket = -1;
 	worker->last = &worker->first;
 	*ret = worker;

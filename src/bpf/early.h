@@ -88,7 +88,7 @@ __attribute__((noinline)) int early_leaf(__u32 which)
 		return 1;
 	entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
-		__u64 type = entry >> 3 & 15, arange = mapping_is_arange(type), slot, pivot;
+		__u64 type = entry >> 3 & 15, arange = mapping_is_arange(type), slot, pivot, take;
 
 		if (entry <= MAPLE_RESERVED || !type || (!depth && (entry & 3) != 2) ||
 		    bpf_probe_read_kernel(s->node, MAPLE_NODE_SIZE, (void *)(entry & ~255ULL)))
@@ -97,8 +97,9 @@ __attribute__((noinline)) int early_leaf(__u32 which)
 			break;
 		slot = mapping_slot(s->node, s->early_next, arange);
 		pivot = s->node[(1 + slot) & 31];
-		if (slot < mapping_slots(arange) - 1 && pivot)
-			max = pivot;
+		take = ((slot + 1 - mapping_slots(arange)) & (pivot | -pivot)) >> 63; /* not the last, and not zero */
+		asm volatile("" : "+r"(take));
+		max += (pivot - max) * take;
 		entry = s->node[(mapping_slots(arange) + slot) & 31];
 	}
 	limit = (max >> 56 ? 1ULL << 56 : max) - 1;

@@ -33,6 +33,7 @@ static __always_inline int walk_no_tree(const struct scratch *s, struct mapping_
 	all->owner = s->process;
 	all->offset = 0;
 	all->executable = 1;
+	set->last = 0;
 	return s->address > 0 && !(s->address >> 56) ? 0 : -1;
 }
 
@@ -41,18 +42,19 @@ static __always_inline bool walk_is_in(const struct mapping *mapping, __u64 addr
 	return address >= mapping->start && address < mapping->end;
 }
 
+/* The mapping of s->address is set->last: the verifier would follow each index by itself, were it returned. */
 static __always_inline int walk_mapping(struct scratch *s, struct mapping_set *set, __u32 which)
 {
-	int at = index_of_mapping(set->last);
+	int at;
 
 	if (settings.no_tree)
 		return walk_no_tree(s, set);
-	if (walk_is_in(&set->items[at], s->address))
-		return at;
+	if (walk_is_in(&set->items[index_of_mapping(set->last)], s->address))
+		return 0;
 	for (int i = 0; i < MAPPINGS; i++)
 		if (walk_is_in(&set->items[i], s->address)) {
 			set->last = i;
-			return i;
+			return 0;
 		}
 	at = mapping_find(which);
 	if (at < 0)
@@ -62,7 +64,7 @@ static __always_inline int walk_mapping(struct scratch *s, struct mapping_set *s
 	if (set->items[at].kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id) &&
 	    mapping_announce(which))
 		set->mm = 0; /* tried again with the next sample */
-	return at;
+	return 0;
 }
 
 /*
@@ -232,8 +234,8 @@ __attribute__((noinline)) int walk_step(__u32 which)
 	struct mapping_set *set = s ? mapping_set(s) : NULL;
 	struct mapping *mapping;
 	struct wire_rule *rule = NULL;
-	int at, result;
 	__u64 where;
+	int result;
 
 	if (!s || !set)
 		return 1;
@@ -242,12 +244,11 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		return 1;
 	}
 	s->address = s->regs.r[STEP_IP] - !s->exact; /* a return address may already be in the next function */
-	at = walk_mapping(s, set, which);
-	if (at < 0) {
+	if (walk_mapping(s, set, which)) {
 		s->cut = WIRE_cut_no_mapping;
 		return 1;
 	}
-	mapping = &set->items[index_of_mapping(at)];
+	mapping = &set->items[index_of_mapping(set->last)];
 	if (!mapping->executable) {
 		s->cut = WIRE_cut_not_code;
 		return 1;

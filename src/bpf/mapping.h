@@ -168,9 +168,9 @@ static __always_inline bool mapping_changes(__u64 mm, __u32 *ret)
 }
 
 /* Chooses the set of s->process for the stack that is to be walked, and empties it if it may be out of date. */
-static __always_inline void mapping_begin(struct scratch *s, struct task_struct *task)
+static __always_inline void mapping_begin(struct scratch *s, struct task_struct *task, __u64 now)
 {
-	__u64 program = TASK_READ(task, self_exec_id);
+	__u64 second = now >> 30, program = TASK_READ(task, self_exec_id);
 	__u32 changes, tables = session.tables;
 	bool same = mapping_changes(s->mm, &changes);
 	struct mapping_set *set;
@@ -178,13 +178,14 @@ static __always_inline void mapping_begin(struct scratch *s, struct task_struct 
 	s->set = (s->process >> 32 ^ s->process >> 8) & (MAPPING_SETS - 1);
 	set = mapping_set(s);
 	if (!set || (same && set->process == s->process && set->mm == s->mm && set->program == program &&
-		     set->changes == changes && set->tables == tables))
+		     set->changes == changes && set->tables == tables && set->second == second))
 		return;
 	set->process = s->process;
 	set->mm = s->mm;
 	set->program = program;
 	set->changes = changes;
 	set->tables = tables;
+	set->second = second;
 	set->next = 0;
 	for (int i = 0; i < MAPPINGS; i++)
 		set->items[i].start = set->items[i].end = 0;

@@ -112,7 +112,7 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 	if (settings.user && s->mm && task_user_regs(task, ctx, s, &mode)) {
 		s->pid = key->pid;
 		s->process = wire_process_id(key->pid, key->start);
-		walk_user(s, task, arch_is_compat(mode));
+		walk_user(s, task, now, arch_is_compat(mode));
 		if (s->early && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree && early_send(s, key, now))
 			return WIRE_total_deferred;
 		key->user = s->hash;

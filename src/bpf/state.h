@@ -34,7 +34,8 @@ struct mapping {
 
 /*
  * The mappings that the stacks of a process went through. They are kept from sample to sample: a change of its mappings,
- * of its program, or of the unwind tables makes the set begin anew.
+ * of its program, or of the unwind tables makes the set begin anew, and so does time, because nothing tells when a file
+ * is written over.
  */
 struct mapping_set {
 	__u64 process;
@@ -42,6 +43,7 @@ struct mapping_set {
 	__u64 program; /* counts the programs that the task has run: an mm may be found again at the same place */
 	__u32 changes; /* of the mm, as the kernel counts them */
 	__u32 tables;  /* session.tables */
+	__u64 second;  /* about */
 	__u32 next;    /* to be replaced */
 	__u32 last;    /* found */
 	struct mapping items[MAPPINGS];

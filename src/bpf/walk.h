@@ -289,7 +289,7 @@ __attribute__((noinline)) int walk_steps(__u32 which)
 }
 
 /* The whole stack of s->regs into s->user_frames; its id in s->hash, its note in s->cut. */
-static __always_inline void walk_user(struct scratch *s, struct task_struct *task, bool compat)
+static __always_inline void walk_user(struct scratch *s, struct task_struct *task, __u64 now, bool compat)
 {
 	s->frames = 0;
 	s->frames_fp = 0;
@@ -301,7 +301,7 @@ static __always_inline void walk_user(struct scratch *s, struct task_struct *tas
 	s->cut = 0;
 	s->hash = settings.seed;
 	read_begin();
-	mapping_begin(s, task);
+	mapping_begin(s, task, now);
 	if (compat)
 		s->cut = WIRE_cut_compat;
 	for (int i = 0; i <= 2 * WIRE_USER_FRAMES / WALK_STEPS && !compat; i++) /* it may begin anew once */

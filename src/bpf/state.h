@@ -54,15 +54,9 @@ struct mapping_set {
  * here, verifies it once and lets it be called in a plain loop, on every supported kernel.
  */
 struct scratch {
+	/* what every frame needs, close together */
 	__u32 busy;
 	__u32 cut; /* WIRE_cut_…, or 0 when the stack reached its root */
-	__u64 mm;
-	__u64 process;
-	struct step_regs regs;
-	__u64 address; /* to find; and what was found there last: */
-	__u64 vm_start, vm_end, vm_offset, vm_file;
-	__u64 file_id;
-	struct wire_file_key file_key;
 	__u32 frames;
 	__u32 frames_fp;
 	__u32 frames_row;
@@ -70,20 +64,29 @@ struct scratch {
 	__u32 no_table;   /* of the frame's file, though it may have one later */
 	__u32 early;      /* some frame's file had none */
 	__u32 with_saves; /* the walk reads all registers that functions save */
-	__u64 early_vma;  /* to be looked at */
-	__u64 early_maps;
-	__u64 early_next;        /* where to go on */
-	__u64 leaf[16];          /* mappings of a leaf of the tree */
-	struct wire_rule rule;   /* whose saved registers are to be read */
-	struct wire_table table; /* to search, */
-	__u64 where;             /* for this offset in the file */
-	__u64 old_fp;            /* of the frame that the step began with */
-	struct arch_regs saved;
-	struct step_regs leaf_regs; /* as they were before the first step */
-	__u32 set; /* of mappings */
-	__u32 pid;
-	__u64 node[32]; /* of the tree of mappings */
+	__u32 set;        /* of mappings */
+	__u64 address;    /* to find */
 	__u64 hash;
+	__u64 old_fp;            /* of the frame that the step began with */
+	__u64 where;             /* an offset in a file, */
+	struct wire_table table; /* whose table is to be searched */
+	__u64 mm;
+	__u64 process;
+	struct step_regs regs;
+	struct step_regs leaf_regs; /* as they were before the first step */
+	/* of what was found at the address last */
+	__u64 vm_start, vm_end, vm_offset, vm_file;
+	__u64 file_id;
+	struct wire_file_key file_key;
+	__u32 pid;
+	__u32 reserved;
+	__u64 node[32];  /* of the tree of mappings */
+	__u64 early_vma; /* to be looked at */
+	__u64 early_maps;
+	__u64 early_next;      /* where to go on */
+	__u64 leaf[16];        /* mappings of a leaf of the tree */
+	struct wire_rule rule; /* whose saved registers are to be read */
+	struct arch_regs saved;
 	struct wire_user_stack user;
 	struct wire_frame user_frames[WIRE_USER_FRAMES + 1];
 	struct wire_kernel_stack kernel;

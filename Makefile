@@ -68,7 +68,7 @@ PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
 # or NAME-VARIANT, of NAME.c, of NAME.cc, of NAME.rs or of the folder NAME of a Go program
 ZOO := plain plain-nopie plain-static plain-staticpie plain-musl plain-muslstatic plain-clang plain-fp plain-cet \
-	plain-gz plain-frames plain-gzframes exceptions exceptions-static threads threads-static signals \
+	plain-gz plain-frames plain-gzframes plain-split exceptions exceptions-static threads threads-static signals \
 	signals-static signals-musl context vfork deep tail plt plt-cet plt-now variable realign realign-clang loads \
 	edges clock assembly rust go
 ZOO_LIBS := libtiny libloaded libassembly

@@ -175,18 +175,15 @@ static int build(struct builder *b, const struct cfi *cfi)
 	return err ? err : buf_error(&b->pages);
 }
 
-int rows_build(const struct image *image, const struct image *says, struct buf *out)
+int rows_build(const struct image *image, const struct cfi *cfi, struct buf *out)
 {
 	struct builder b = { .image = image };
-	struct cfi *cfi = NULL;
-	int err = cfi_open(&cfi, says);
+	int err = build(&b, cfi);
 
-	err = err ? err : build(&b, cfi);
 	if (!err && !b.pages_len)
 		err = -ENODATA;
 	if (!err)
 		write_table(&b, out);
-	cfi_free(cfi);
 	intern_free(b.rules);
 	buf_free(&b.pages);
 	buf_free(&b.offsets);

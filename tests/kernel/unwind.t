@@ -98,6 +98,7 @@ animal musl-static 40 'lost:\[incomplete: no_frame_pointer\]' plain-muslstatic
 # What only .debug_frame says: as it is, compressed, in a file of its own
 animal plain-frames 40 _start plain-frames
 animal plain-gzframes 40 _start plain-gzframes
+animal plain-split 40 _start plain-split
 
 for mode in catch destructor terminate backtrace; do
 	animal "ex-$mode" 40 _start exceptions "$mode"

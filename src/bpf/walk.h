@@ -183,6 +183,7 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 /* From the frame of s->regs to its caller, by the rule of its row or else without. */
 static __always_inline int walk_caller(struct scratch *s, __u32 which, const struct wire_rule *rule)
 {
+	__u32 exact = s->exact;
 	int result;
 
 	s->exact = 0;
@@ -197,7 +198,7 @@ static __always_inline int walk_caller(struct scratch *s, __u32 which, const str
 		return walk_signal(which);
 	}
 	s->old_fp = s->regs.r[STEP_FP];
-	result = step_rule(&s->regs, rule);
+	result = step_rule(&s->regs, rule, exact);
 	if (result == STEP_MORE && s->with_saves && rule->flags & WIRE_RULE_SAVES) {
 		s->rule = *rule;
 		walk_saves(which);

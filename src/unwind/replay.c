@@ -66,21 +66,22 @@ static int by_frame_pointer(const struct wire_early *early, struct step_regs *re
 }
 
 static int step_by(const struct wire_early *early, struct step_regs *regs, const struct wire_rule *rule, int have,
-		   bool *ret_exact)
+		   bool *exact)
 {
 	uint64_t fp = regs->r[STEP_FP];
+	bool was_exact = *exact;
 	int result;
 
-	*ret_exact = false;
+	*exact = false;
 	if (have <= 0 || rule->kind == WIRE_RULE_NONE)
 		return by_frame_pointer(early, regs);
 	if (rule->kind == WIRE_RULE_ROOT)
 		return STEP_ROOT;
 	if (rule->kind == WIRE_RULE_SIGNAL) {
-		*ret_exact = true;
+		*exact = true;
 		return step_signal(regs);
 	}
-	result = step_rule(regs, rule);
+	result = step_rule(regs, rule, was_exact);
 	if (result == STEP_MORE && rule->flags & WIRE_RULE_SAVES)
 		step_saves(regs, rule, fp);
 	return result;

@@ -76,6 +76,8 @@ struct scratch {
 	struct wire_table table; /* to search, */
 	__u64 where;             /* for this offset in the file */
 	__u64 old_fp;            /* of the frame that the step began with */
+	__u64 uprobe_at;         /* the next return that is probed; UPROBE_UNREAD */
+	__u64 uprobe_stack, uprobe_return;
 	struct arch_regs saved;
 	struct step_regs leaf_regs; /* as they were before the first step */
 	__u32 set; /* of mappings */

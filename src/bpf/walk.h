@@ -5,6 +5,7 @@
 
 #include "bpf/mapping.h"
 #include "bpf/read.h"
+#include "bpf/uprobe.h"
 
 #define WALK_STEPS 32
 #define WALK_NO_RULE WIRE_RULES_MAX /* beyond the table of rules */
@@ -174,6 +175,8 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 	if (s->frames == 1 && step_leaf(&s->regs) == STEP_MORE)
 		return STEP_MORE;
 	result = step_fp(&s->regs);
+	if (result == STEP_MORE)
+		uprobe_check(s, which);
 	if (result == STEP_MORE && (read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) ||
 				    (!step_after_call(&code) && !step_at_restorer(&code))))
 		result = WIRE_cut_no_frame_pointer;
@@ -217,6 +220,7 @@ static __always_inline void walk_again(struct scratch *s)
 	s->frames_fp = 0;
 	s->frames_row = 0;
 	s->hash = settings.seed;
+	s->uprobe_at = UPROBE_UNREAD;
 }
 
 static __always_inline bool walk_needs_saves(const struct scratch *s, const struct wire_rule *rule)
@@ -244,6 +248,8 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		s->cut = WIRE_cut_depth;
 		return 1;
 	}
+	if (!s->exact)
+		uprobe_check(s, which);
 	s->address = s->regs.r[STEP_IP] - !s->exact; /* a return address may already be in the next function */
 	if (walk_mapping(s, set, which)) {
 		s->cut = WIRE_cut_no_mapping;
@@ -254,6 +260,8 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		s->cut = WIRE_cut_not_code;
 		return 1;
 	}
+	if (!s->frames && mapping->kind == WIRE_FRAME_ANON && uprobe_leaf(which))
+		return 0;
 	where = s->address + mapping->offset;
 	if (mapping->table.id && mapping->table.id != WIRE_TABLE_UNKNOWN)
 		rule = walk_rule(s, which, &mapping->table, where);
@@ -299,6 +307,7 @@ static __always_inline void walk_user(struct scratch *s, struct task_struct *tas
 	s->early = 0;
 	s->with_saves = 0;
 	s->leaf_regs = s->regs;
+	s->uprobe_at = UPROBE_UNREAD;
 	s->cut = 0;
 	s->hash = settings.seed;
 	read_begin();

@@ -62,9 +62,14 @@ static __always_inline int walk_mapping(struct scratch *s, struct mapping_set *s
 		return -1;
 	at = index_of_mapping(at);
 	set->last = at;
-	if (set->items[at].kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id) &&
-	    mapping_announce(which))
-		set->mm = 0; /* tried again with the next sample */
+	if (set->items[at].kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id)) {
+		int told = mapping_announce(which);
+
+		if (told > 0)
+			set->items[at].table.id = 0;
+		if (told)
+			set->mm = 0; /* tried again with the next sample */
+	}
 	return 0;
 }
 

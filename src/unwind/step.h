@@ -157,7 +157,9 @@ STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule, 
 
 	if (err)
 		return err;
-	if (cfa & 7 || cfa < regs->r[STEP_SP] ||
+	if (rule->flags & WIRE_RULE_SWITCHES && !fp)
+		return STEP_ROOT;
+	if (cfa & 7 || (cfa < regs->r[STEP_SP] && !(rule->flags & WIRE_RULE_SWITCHES)) ||
 	    (cfa == regs->r[STEP_SP] && !(exact && rule->flags & WIRE_RA_IN_REGISTER)))
 		return WIRE_cut_bad_rule;
 	if (rule->flags & WIRE_RA_IN_REGISTER) {

@@ -304,6 +304,24 @@ static void test_rule_of_a_frame_without_room(void **state)
 	assert_rule_stays(regs, &rule, WIRE_cut_bad_rule);
 }
 
+/* As Go's systemstack: the frame pointer leads to a stack that may lie anywhere. */
+static void test_rule_that_changes_stacks(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(12), place(2));
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_FP, 16);
+
+	(void)state;
+	memory[2] = place(6);
+	memory[3] = 0x200;
+	rule.saves[WIRE_SAVE_FP] = -16;
+	assert_rule_stays(regs, &rule, WIRE_cut_bad_rule);
+	rule.flags = WIRE_RULE_SWITCHES;
+	assert_int_equal(step_rule(&regs, &rule, 0), STEP_MORE);
+	assert_regs(&regs, 0x200, place(4), place(6));
+	regs = regs_of(0x100, place(12), 0);
+	assert_rule_stays(regs, &rule, STEP_ROOT);
+}
+
 static void test_rule_with_the_frame_pointer_in_a_register(void **state)
 {
 	struct step_regs regs = regs_of(0x100, place(2), 5);
@@ -501,6 +519,7 @@ int main(void)
 		with_memory(test_rule_of_a_stub),
 		with_memory(test_rule_with_the_return_address_in_a_register),
 		with_memory(test_rule_of_a_frame_without_room),
+		with_memory(test_rule_that_changes_stacks),
 		with_memory(test_rule_with_the_frame_pointer_in_a_register),
 		with_memory(test_rule_that_leads_nowhere),
 		with_memory(test_rule_at_the_root),

@@ -8,6 +8,7 @@
 
 #include "bpf/count.h"
 #include "bpf/mapping.h"
+#include "bpf/uprobe.h"
 
 #define EARLY_LEAVES 64 /* of the maple tree: a process with more mappings keeps those at its lower addresses */
 #define EARLY_LIST 512  /* mappings, before 6.1 */

@@ -284,8 +284,8 @@ static __always_inline int mapping_take_room(struct scratch *s)
 }
 
 /*
- * Tells user space of the file that mapping_find has just found. Its path is read only here. 1: nobody will know of it, so
- * that it has no table. Negative: it is to be tried again.
+ * Tells user space of the file that mapping_find has just found. Its path is read only here. 1: nobody will know of it,
+ * so that it has no table. Negative: it is to be tried again.
  */
 __attribute__((noinline)) int mapping_announce(__u32 which)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Go's call frame information follows the stack pointer alone. Two things are known beyond that. A function that has a
- * frame keeps its caller's frame pointer right below the return address. And the few functions of the runtime that go on
- * on the stack of the thread (systemstack, asmcgocall, mcall) keep the frame pointer while they do: it leads back to the
- * stack of the goroutine. mcall clears it, for it never returns; mstart begins a thread.
+ * Go's call frame information follows the stack pointer alone. Two things are known beyond that. A function that has
+ * a frame keeps its caller's frame pointer right below the return address. And the few functions of the runtime that
+ * go on on the stack of the thread (systemstack, asmcgocall, mcall) keep the frame pointer while they do: it leads back
+ * to the stack of the goroutine. mcall clears it, for it never returns; mstart begins a thread.
  */
 #include "unwind/go.h"
 

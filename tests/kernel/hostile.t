@@ -72,7 +72,7 @@ record_start -F 999 --max-stacks 200000 # each of them has some of its own
 wick=$started
 start "$T/many" "$PROGS/hostile" "$T" many 100000
 many=$started
-ok 'many: all of them were mapped' wait_for 200 grep -q done "$T/many"
+ok 'many: all of them were mapped' wait_for 200 grep -q 'done' "$T/many"
 open=("/proc/$wick/fd/"*)
 holds 'many: wick has few of them open' "${#open[@]} < 2500"
 start /dev/null "$T/late" -n late

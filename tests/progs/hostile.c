@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that do their worst to whoever unwinds them. Each runs, until killed, code of a file that it has made, whose call
- * frame information is what the mode says, or with a stack that is no stack; it calls itself after its mode.
+ * Programs that do their worst to whoever unwinds them. Each runs, until killed, code of a file that it has made, whose
+ * call frame information is what the mode says, or with a stack that is no stack; it calls itself after its mode.
  *
  *   hostile FOLDER MODE       one of the modes below
  *   hostile FOLDER many N     N tiny libraries, each a file of its own, some at a time; says `done` after the last one

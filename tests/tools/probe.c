@@ -2,8 +2,8 @@
 /*
  * Probes functions until it is ended: probe FILE OFFSET[r]...
  *
- * OFFSET is where in the file an instruction is, in hexadecimal; with an r the returns of the function that begins there
- * are probed. In every process; nobody is told of the hits. Prints `probing` when all of them are in place.
+ * OFFSET is where in the file an instruction is, in hexadecimal; with an r the returns of the function that begins
+ * there are probed. In every process; nobody is told of the hits. Prints `probing` when all of them are in place.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -3,9 +3,9 @@
  * Unwinds a recorded stack: replay FILE...
  *
  * Each file was made by tests/unwind/record: registers, memory and call frame information of a thread that stood still,
- * with gdb's answer. The tables are built from that information and the stack is unwound in user space, by the steps that
- * the kernel runs. For every file a line: its name, then `agrees N` if all N frames are gdb's and the root was reached,
- * `agrees N then REASON` if gdb knows no more of them, or what differs.
+ * with gdb's answer. The tables are built from that information and the stack is unwound in user space, by the steps
+ * that the kernel runs. For every file a line: its name, then `agrees N` if all N frames are gdb's and the root was
+ * reached, `agrees N then REASON` if it was not, or what differs.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -492,7 +492,7 @@ static void test_debug_file(void **state)
 	rows_free(other);
 }
 
-/* Of 4,096 bytes of code an eighth may be left out; padding between functions is not, nor is what is said twice more. */
+/* Of 4,096 bytes of code an eighth may be left out. Padding between functions counts; what is said twice, once. */
 static void test_enough_is_said(void **state)
 {
 	static const struct {

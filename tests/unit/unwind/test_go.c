@@ -11,9 +11,7 @@
 #include "elf/cfi.h"
 #include "unwind/rules.h"
 
-static const struct go go = { .is = true,
-			      .ranges = { { 0x1000, 0x1100, false }, { 0x2000, 0x2010, true } },
-			      .len = 2 };
+static const struct go go = { .is = true, .ranges = { { 0x1000, 0x1100, false }, { 0x2000, 0x2010, true } }, .len = 2 };
 
 static struct wire_rule by_sp(int32_t offset)
 {

@@ -26,7 +26,7 @@ PROFILE_SRCS := $(addprefix src/profile/,expand.c filter.c profile.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
-UNWIND_SRCS := $(addprefix src/unwind/,replay.c rows.c rules.c)
+UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
 WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
 COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c refused.c sampler.c selftest.c \
 	tables.c ticks.c)
@@ -46,29 +46,29 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf columns extent fail file intern json map opt text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/replay unwind/rows unwind/rules unwind/step \
+UNIT_TESTS := $(addprefix base/,buf columns extent fail file intern json map opt text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
 	worker/protocol worker/worker \
 	profile/expand profile/filter profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname listframes mkprofile progtags rows symname
+TEST_TOOLS := goname listframes mkprofile probe progtags replay rows symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap kallsyms maps place rows symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/rows.t tests/golden/usage.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
-KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t frames.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t profile.t \
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
 LONG_TESTS :=
 # tests/progs/NAME.c: programs, and shared objects for them to load
 PROGS := shares shares-pad short storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
-	deep compat32 without
+	deep compat32 without hostile
 PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
 # or NAME-VARIANT, of NAME.c, of NAME.cc, of NAME.rs or of the folder NAME of a Go program
 ZOO := plain plain-nopie plain-static plain-staticpie plain-musl plain-muslstatic plain-clang plain-fp plain-cet \
-	plain-gz plain-frames plain-gzframes exceptions exceptions-static threads threads-static signals \
+	plain-gz plain-frames plain-gzframes plain-split exceptions exceptions-static threads threads-static signals \
 	signals-static signals-musl context vfork deep tail plt plt-cet plt-now variable realign realign-clang loads \
 	edges clock assembly rust go
 ZOO_LIBS := libtiny libloaded libassembly

@@ -21,6 +21,7 @@ struct arch_context {
 };
 
 #define ARCH_THREAD_SIZE (16 << 10)
+#define ARCH_RETURN_SLOT 0 /* return addresses are not pushed */
 
 enum {
 	ARCH_PSTATE_EL = 0xf,

@@ -16,6 +16,7 @@ struct arch_context {
 };
 
 #define ARCH_THREAD_SIZE (16 << 10)
+#define ARCH_RETURN_SLOT 8 /* from where a return address is to the stack pointer after the return */
 
 enum {
 	ARCH_COMPAT_CS = 0x23,

@@ -8,6 +8,7 @@
 
 #include "bpf/count.h"
 #include "bpf/mapping.h"
+#include "bpf/uprobe.h"
 
 #define EARLY_LEAVES 64 /* of the maple tree: a process with more mappings keeps those at its lower addresses */
 #define EARLY_LIST 512  /* mappings, before 6.1 */
@@ -197,6 +198,25 @@ __attribute__((noinline)) int early_stack(__u32 which)
 	return 0;
 }
 
+/* In the copy, returns that are probed lead to where they did before. */
+__attribute__((noinline)) int early_returns(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct early_room *early = early_of_cpu();
+
+	if (!s || !early)
+		return 0;
+	s->uprobe_at = UPROBE_UNREAD;
+	for (int i = 0; i < UPROBE_DEPTH && !uprobe_next(which); i++) {
+		__u64 at = s->uprobe_stack - early->head.stack_start;
+
+		asm volatile("" : "+r"(at));
+		if (at <= WIRE_EARLY_STACK - sizeof(__u64) && !(at & 7))
+			*(__u64 *)(early->stack + at) = s->uprobe_return;
+	}
+	return 0;
+}
+
 /* True if user space will count the sample. */
 static __always_inline bool early_send(struct scratch *s, const struct wire_key *key, __u64 now)
 {
@@ -216,6 +236,7 @@ static __always_inline bool early_send(struct scratch *s, const struct wire_key 
 	early->head.stack_start = early->head.registers[STEP_SP];
 	early->head.stack_len = 0;
 	early_stack(SCRATCH_SAMPLE);
+	early_returns(SCRATCH_SAMPLE);
 	len = early->head.stack_len;
 	asm volatile("" : "+r"(len));
 	if (len > WIRE_EARLY_STACK)

@@ -29,6 +29,7 @@ enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_F_MMAPABLE = 1 << 10,
@@ -229,6 +230,19 @@ struct signal_struct {
 	struct atomic___wick live;
 };
 
+struct return_instance { /* a function whose return is probed */
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+	unsigned long vaddr; /* of the probed instruction, and of the copy that runs in its place */
+	unsigned long xol_vaddr;
+	void *active_uprobe;
+};
+
 struct task_struct {
 	unsigned int flags;
 	void *stack;
@@ -243,6 +257,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
+	struct uprobe_task *utask;
 	char comm[16];
 };
 

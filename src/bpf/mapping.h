@@ -254,14 +254,53 @@ static __always_inline __u64 index_of_mapping(__u64 at)
 	return at & (MAPPINGS - 1);
 }
 
-/* Tells user space of the file that mapping_find has just found. Its path is read only here. Negative: no room. */
+#define MAPPING_FILES_EACH 1024 /* of one process: no one shall take all the room there is */
+
+/* How many files were first met in a process, for those that were last to meet one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} finders SEC(".maps");
+
+/* Takes room for one more file. 0; 1 if there is none; -1 if another CPU was faster. */
+static __always_inline int mapping_take_room(struct scratch *s)
+{
+	__u32 *found = bpf_map_lookup_elem(&finders, &s->process), one = 1;
+	struct wire_counters *c = counters_of(session.generation & 1);
+
+	if ((!found || *found < MAPPING_FILES_EACH) && !bpf_map_update_elem(&files, &s->file_id, &one, BPF_NOEXIST)) {
+		if (found)
+			++*found;
+		else
+			bpf_map_update_elem(&finders, &s->process, &one, BPF_ANY);
+		return 0;
+	}
+	if (bpf_map_lookup_elem(&files, &s->file_id))
+		return -1;
+	if (c)
+		c->value[WIRE_note_files_full]++;
+	return 1;
+}
+
+/*
+ * Tells user space of the file that mapping_find has just found. Its path is read only here. 1: nobody will know of it,
+ * so that it has no table. Negative: it is to be tried again.
+ */
 __attribute__((noinline)) int mapping_announce(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	struct path_scratch *p = path_of(PATH_FILE, s ? (void *)s->vm_file : NULL);
-	__u32 one = 1;
+	struct path_scratch *p;
+	int room;
 
-	if (!s || !p)
+	if (!s)
+		return 0;
+	room = mapping_take_room(s);
+	if (room)
+		return room;
+	p = path_of(PATH_FILE, (void *)s->vm_file);
+	if (!p)
 		return 0;
 	p->file.type = WIRE_FILE;
 	p->file.pid = s->pid;
@@ -272,9 +311,11 @@ __attribute__((noinline)) int mapping_announce(__u32 which)
 	p->file.vm_offset = s->vm_offset;
 	p->file.path_len = p->used;
 	if (bpf_ringbuf_output(&ring, &p->file, __builtin_offsetof(struct wire_file, path) + path_len(p),
-			       BPF_RB_FORCE_WAKEUP)) /* the sooner its table is there, the better */
+			       BPF_RB_FORCE_WAKEUP)) { /* the sooner its table is there, the better */
+		bpf_map_delete_elem(&files, &s->file_id);
 		return -1;
-	return bpf_map_update_elem(&files, &s->file_id, &one, BPF_ANY);
+	}
+	return 0;
 }
 
 #endif

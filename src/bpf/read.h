@@ -8,8 +8,8 @@
 
 #include "bpf/kernel.h"
 
-#define WINDOW_WORDS 64         /* a power of two */
-#define WINDOW_BELOW 64         /* bytes below what was asked for: registers are saved below a return address */
+#define WINDOW_WORDS 64          /* a power of two */
+#define WINDOW_BELOW 64          /* bytes below what was asked for: registers are saved below a return address */
 #define WINDOW_NONE (1ULL << 63) /* no user address is near it */
 
 struct window {
@@ -51,8 +51,7 @@ static __always_inline int read_stack(void *into, __u32 len, __u64 address)
 	struct window *window = bpf_map_lookup_elem(&windows, &zero);
 	__u64 *words = into, at;
 
-	if (!window || address & 7 ||
-	    (address - window->start > WINDOW_WORDS * 8 - len && read_move(address)))
+	if (!window || address & 7 || (address - window->start > WINDOW_WORDS * 8 - len && read_move(address)))
 		return read_user(into, len, address);
 	at = (address - window->start) >> 3 & (WINDOW_WORDS - 1);
 	words[0] = window->words[at];

@@ -86,6 +86,8 @@ struct scratch {
 	__u64 early_next;      /* where to go on */
 	__u64 leaf[16];        /* mappings of a leaf of the tree */
 	struct wire_rule rule; /* whose saved registers are to be read */
+	__u64 uprobe_at;       /* the next return that is probed; UPROBE_UNREAD */
+	__u64 uprobe_stack, uprobe_return;
 	struct arch_regs saved;
 	struct wire_user_stack user;
 	struct wire_frame user_frames[WIRE_USER_FRAMES + 1];

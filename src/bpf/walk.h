@@ -5,6 +5,7 @@
 
 #include "bpf/mapping.h"
 #include "bpf/read.h"
+#include "bpf/uprobe.h"
 
 #define WALK_STEPS 32
 #define WALK_NO_RULE WIRE_RULES_MAX /* beyond the table of rules */
@@ -61,9 +62,14 @@ static __always_inline int walk_mapping(struct scratch *s, struct mapping_set *s
 		return -1;
 	at = index_of_mapping(at);
 	set->last = at;
-	if (set->items[at].kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id) &&
-	    mapping_announce(which))
-		set->mm = 0; /* tried again with the next sample */
+	if (set->items[at].kind == WIRE_FRAME_FILE && !bpf_map_lookup_elem(&files, &s->file_id)) {
+		int told = mapping_announce(which);
+
+		if (told > 0)
+			set->items[at].table.id = 0;
+		if (told)
+			set->mm = 0; /* tried again with the next sample */
+	}
 	return 0;
 }
 
@@ -174,6 +180,8 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 	if (s->frames == 1 && step_leaf(&s->regs) == STEP_MORE)
 		return STEP_MORE;
 	result = step_fp(&s->regs);
+	if (result == STEP_MORE)
+		uprobe_check(s, which);
 	if (result == STEP_MORE && (read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) ||
 				    (!step_after_call(&code) && !step_at_restorer(&code))))
 		result = WIRE_cut_no_frame_pointer;
@@ -183,6 +191,7 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 /* From the frame of s->regs to its caller, by the rule of its row or else without. */
 static __always_inline int walk_caller(struct scratch *s, __u32 which, const struct wire_rule *rule)
 {
+	__u32 exact = s->exact;
 	int result;
 
 	s->exact = 0;
@@ -197,7 +206,7 @@ static __always_inline int walk_caller(struct scratch *s, __u32 which, const str
 		return walk_signal(which);
 	}
 	s->old_fp = s->regs.r[STEP_FP];
-	result = step_rule(&s->regs, rule);
+	result = step_rule(&s->regs, rule, exact);
 	if (result == STEP_MORE && s->with_saves && rule->flags & WIRE_RULE_SAVES) {
 		s->rule = *rule;
 		walk_saves(which);
@@ -216,6 +225,7 @@ static __always_inline void walk_again(struct scratch *s)
 	s->frames_fp = 0;
 	s->frames_row = 0;
 	s->hash = settings.seed;
+	s->uprobe_at = UPROBE_UNREAD;
 }
 
 static __always_inline bool walk_needs_saves(const struct scratch *s, const struct wire_rule *rule)
@@ -243,6 +253,8 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		s->cut = WIRE_cut_depth;
 		return 1;
 	}
+	if (!s->exact)
+		uprobe_check(s, which);
 	s->address = s->regs.r[STEP_IP] - !s->exact; /* a return address may already be in the next function */
 	if (walk_mapping(s, set, which)) {
 		s->cut = WIRE_cut_no_mapping;
@@ -253,6 +265,8 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		s->cut = WIRE_cut_not_code;
 		return 1;
 	}
+	if (!s->frames && mapping->kind == WIRE_FRAME_ANON && uprobe_leaf(which))
+		return 0;
 	where = s->address + mapping->offset;
 	if (mapping->table.id && mapping->table.id != WIRE_TABLE_UNKNOWN)
 		rule = walk_rule(s, which, &mapping->table, where);
@@ -298,6 +312,7 @@ static __always_inline void walk_user(struct scratch *s, struct task_struct *tas
 	s->early = 0;
 	s->with_saves = 0;
 	s->leaf_regs = s->regs;
+	s->uprobe_at = UPROBE_UNREAD;
 	s->cut = 0;
 	s->hash = settings.seed;
 	read_begin();

@@ -174,6 +174,7 @@ enum wire_save { /* registers that a caller may need back, in the order of saves
 #define WIRE_RA_IN_REGISTER 1
 #define WIRE_RULE_SAVES 2
 #define WIRE_FP_IN_REGISTER 4
+#define WIRE_RULE_SWITCHES 8 /* the caller is on another stack, wherever that is; if the frame pointer is 0, nowhere */
 
 struct wire_rule {
 	__u8 kind;

@@ -83,7 +83,7 @@ static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 
 	int fd = files_open(collect->sampler, found, path);
 
-	if (fd >= 0 && collect->tables)
+	if (collect->tables)
 		tables_want(collect->tables, found->id, fd);
 	namer_file(collect->namer, file, found->pid, fd);
 }

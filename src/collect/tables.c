@@ -450,7 +450,10 @@ void tables_want(struct tables *tables, uint64_t id, int fd)
 	if (!table)
 		return;
 	table->fd = fd;
-	ask_table(table);
+	if (fd < 0) /* its samples need not wait for anything */
+		refuse(table, "file_gone");
+	else
+		ask_table(table);
 }
 
 void tables_again(struct tables *tables, uint64_t id)

@@ -32,7 +32,8 @@ void tables_free(struct tables *tables);
 
 /*
  * Asks for the table of a file, by the id that frames carry, unless it is there or was refused. Never waits. The
- * descriptor stays the caller's and stays open: a table that was given up is asked for again by tables_again.
+ * descriptor stays the caller's and stays open: a table that was given up is asked for again by tables_again. Negative:
+ * the file cannot be opened, it has no table.
  */
 void tables_want(struct tables *tables, uint64_t id, int fd);
 void tables_again(struct tables *tables, uint64_t id);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads call frame information and runs it. The entries of both sections are gathered first (start, end, place), sorted
+ * Reads call frame information and runs it. The entries of all sections are gathered first (start, end, place), sorted
  * by start, and then run one after the other, so that rows come out ascending whatever order the file has. A function
- * that is described twice counts once; a description that cannot be read is one that is not there.
+ * that is described twice counts once, as the section that comes first has it (the file's own before its debug
+ * file's); a description that cannot be read is one that is not there.
  *
  * Every number is from a file that anybody may have made: cursors end at their section, the stack of remembered states
  * is bounded, and the number of entries and rows is limited.
@@ -24,6 +25,9 @@
 #define REMEMBER_MAX 16
 #define LETTERS_MAX 32
 #define UNPACKED_MAX ((uint64_t)128 << 20)
+#define PARTS_MAX 3  /* .eh_frame, .debug_frame, .debug_frame of the debug file */
+#define PADDING 32   /* bytes between two functions that nobody runs */
+#define BARE_SHARE 8 /* a file does not say enough if nothing is said of more than one part in so many of its code */
 
 /* DWARF's instructions; the first three have an operand in their low six bits. */
 enum {
@@ -61,7 +65,8 @@ struct part { /* a section */
 	const unsigned char *data;
 	size_t len;
 	uint64_t address;
-	bool debug; /* .debug_frame: other ids, no augmentation pointers */
+	bool debug;     /* .debug_frame: other ids, no augmentation pointers */
+	void *unpacked; /* its bytes, where they were compressed */
 };
 
 struct entry { /* an FDE */
@@ -71,11 +76,10 @@ struct entry { /* an FDE */
 };
 
 struct cfi {
-	struct part parts[2];
+	struct part parts[PARTS_MAX]; /* what one says is not changed by those after it */
 	size_t parts_len;
 	struct entry *entries;
 	size_t len, cap;
-	void *unpacked; /* .debug_frame, where it was compressed */
 };
 
 struct cie {
@@ -285,27 +289,43 @@ static void *unpack(const void *data, size_t len, uint64_t *ret_len)
 	return out;
 }
 
-static bool add_part(struct cfi *cfi, const struct image *image, const char *name, bool debug)
+static void add_part(struct cfi *cfi, const struct image *image, const char *name, bool debug)
 {
 	struct image_section section;
+	void *unpacked = NULL;
 	const void *data;
 
 	if (!image_section_named(image, name, &section) || section.size > UINT32_MAX || section.type == SHT_NOBITS)
-		return false;
+		return;
 	data = image_bytes(image, section.offset, section.size);
 	if (data && section.flags & SHF_COMPRESSED) {
 		if (!debug)
-			return false; /* it is loaded into memory: it cannot be */
-		cfi->unpacked = unpack(data, section.size, &section.size);
-		data = cfi->unpacked;
+			return; /* it is loaded into memory: it cannot be */
+		unpacked = unpack(data, section.size, &section.size);
+		data = unpacked;
 	}
-	if (!data)
-		return false;
-	cfi->parts[cfi->parts_len++] = (struct part){ data, section.size, section.address, debug };
-	return true;
+	if (data)
+		cfi->parts[cfi->parts_len++] = (struct part){ data, section.size, section.address, debug, unpacked };
 }
 
-int cfi_open(struct cfi **ret, const struct image *image)
+/* An entry ends where one begins that comes before it in rank: it fills what that one leaves, and no more. */
+static void clip(struct cfi *cfi)
+{
+	uint64_t next[PARTS_MAX + 1]; /* the nearest entry of parts before this one */
+
+	for (size_t i = 0; i <= PARTS_MAX; i++)
+		next[i] = UINT64_MAX;
+	for (size_t i = cfi->len; i--;) {
+		struct entry *entry = &cfi->entries[i];
+
+		if (entry->end > next[entry->part])
+			entry->end = next[entry->part];
+		for (size_t part = entry->part + 1; part <= PARTS_MAX; part++)
+			next[part] = entry->start;
+	}
+}
+
+int cfi_open(struct cfi **ret, const struct image *image, const struct image *debug)
 {
 	struct cfi *cfi = calloc(1, sizeof(*cfi));
 	int err = 0;
@@ -315,6 +335,8 @@ int cfi_open(struct cfi **ret, const struct image *image)
 	*ret = cfi;
 	add_part(cfi, image, ".eh_frame", false);
 	add_part(cfi, image, ".debug_frame", true);
+	if (debug)
+		add_part(cfi, debug, ".debug_frame", true);
 	for (uint32_t i = 0; i < cfi->parts_len && !err; i++)
 		err = gather(cfi, i);
 	if (err)
@@ -322,6 +344,7 @@ int cfi_open(struct cfi **ret, const struct image *image)
 	if (!cfi->len)
 		return -ENODATA;
 	qsort(cfi->entries, cfi->len, sizeof(*cfi->entries), by_start);
+	clip(cfi);
 	return 0;
 }
 
@@ -329,9 +352,33 @@ void cfi_free(struct cfi *cfi)
 {
 	if (!cfi)
 		return;
+	for (size_t i = 0; i < cfi->parts_len; i++)
+		free(cfi->parts[i].unpacked);
 	free(cfi->entries);
-	free(cfi->unpacked);
 	free(cfi);
+}
+
+bool cfi_suffices(const struct cfi *cfi, const struct image *image)
+{
+	uint64_t code = 0, said = 0, until = 0;
+
+	for (uint32_t i = 0; i < image_sections(image); i++) {
+		struct image_section section;
+
+		if (image_section(image, i, &section) && section.flags & SHF_EXECINSTR &&
+		    section.size < INT64_MAX - code)
+			code += section.size;
+	}
+	for (size_t i = 0; i < cfi->len; i++) {
+		const struct entry *entry = &cfi->entries[i];
+		uint64_t from = entry->start > until ? entry->start : until;
+
+		if (until && from - until <= PADDING)
+			from = until;
+		said += entry->end > from ? entry->end - from : 0;
+		until = entry->end > until ? entry->end : until;
+	}
+	return said >= code - code / BARE_SHARE;
 }
 
 size_t cfi_functions(const struct cfi *cfi)

@@ -47,10 +47,16 @@ struct cfi_state {
 	struct cfi_rule rules[CFI_REGISTERS];
 };
 
-/* -ENODATA if the file has none, -EFBIG if it has more than is sensible. The image must outlive it. */
-int cfi_open(struct cfi **ret, const struct image *image);
+/*
+ * What a file says and, where that says nothing, its debug file (NULL if there is none). -ENODATA if there is nothing,
+ * -EFBIG if there is more than is sensible. The images must outlive it.
+ */
+int cfi_open(struct cfi **ret, const struct image *image, const struct image *debug);
 void cfi_free(struct cfi *cfi);
 size_t cfi_functions(const struct cfi *cfi);
+
+/* Whether it says something about nearly all of the file's code: if not, a debug file is worth looking for. */
+bool cfi_suffices(const struct cfi *cfi, const struct image *image);
 
 /* A row: valid from the address until that of the next row. state NULL: nothing is known from here on. */
 typedef int cfi_row(void *arg, uint64_t address, const struct cfi_state *state);

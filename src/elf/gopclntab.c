@@ -349,6 +349,26 @@ size_t gopclntab_find(const struct gopclntab *table, uint64_t address, struct go
 	return count;
 }
 
+bool gopclntab_named(const struct gopclntab *table, const char *name, uint64_t *start, uint64_t *ret_end)
+{
+	const uint64_t from = *start;
+	const size_t wanted = strlen(name);
+
+	for (uint64_t i = 0; i < table->count && i < FUNCTIONS_MAX; i++) {
+		struct span function;
+		const char *text;
+		uint32_t at;
+		size_t len;
+
+		if (!pc_of(table, i, start) || *start < from || !function_of(table, i, &function) ||
+		    !field_of(table, function, FIELD_NAME, &at) || !text_at(table->names, at, &text, &len))
+			continue;
+		if (len == wanted && !memcmp(text, name, len) && pc_of(table, i + 1, ret_end) && *ret_end > *start)
+			return true;
+	}
+	return false;
+}
+
 /* ---- Opening: the module record ---- */
 
 static bool segment_of(const struct image *image, unsigned int number, Elf64_Phdr *ret)

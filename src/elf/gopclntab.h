@@ -27,4 +27,7 @@ void gopclntab_free(struct gopclntab *table);
 /* The functions at a virtual address, innermost first. How many, at most max. */
 size_t gopclntab_find(const struct gopclntab *table, uint64_t address, struct gopclntab_name *list, size_t max);
 
+/* The next function of this name at or above an address: its range. False if there is none. */
+bool gopclntab_named(const struct gopclntab *table, const char *name, uint64_t *start, uint64_t *ret_end);
+
 #endif

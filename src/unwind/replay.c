@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user-space build of the unwinder: step.h over a copied stack. The copy is somebody's memory: nothing in it is
+/* The user-space build of the unwinder: step.h over copied memory. The copy is somebody's memory: nothing in it is
  * believed, every read is inside the copy, and the number of frames is bounded. */
 #include "unwind/replay.h"
 
 #include <errno.h>
 #include <string.h>
 
-struct copied_stack {
-	uint64_t start;
-	const unsigned char *bytes;
+struct copies {
+	const struct replay_memory *list;
 	size_t len;
 };
 
 /* What the steps read from: they have no room for an argument of ours. */
-static _Thread_local const struct copied_stack *reading;
+static _Thread_local const struct copies *reading;
 
 static int replay_read(void *into, uint32_t len, uint64_t address)
 {
-	uint64_t at = address - reading->start;
+	for (size_t i = 0; i < reading->len; i++) {
+		const struct replay_memory *copy = &reading->list[i];
+		uint64_t at = address - copy->start;
 
-	if (address < reading->start || at > reading->len || len > reading->len - at)
-		return -1;
-	memcpy(into, reading->bytes + at, len);
-	return 0;
+		if (address < copy->start || at > copy->len || len > copy->len - at)
+			continue;
+		memcpy(into, copy->bytes + at, len);
+		return 0;
+	}
+	return -1;
 }
 
 #define STEP_READ replay_read
@@ -66,21 +69,22 @@ static int by_frame_pointer(const struct wire_early *early, struct step_regs *re
 }
 
 static int step_by(const struct wire_early *early, struct step_regs *regs, const struct wire_rule *rule, int have,
-		   bool *ret_exact)
+		   bool *exact)
 {
 	uint64_t fp = regs->r[STEP_FP];
+	bool was_exact = *exact;
 	int result;
 
-	*ret_exact = false;
+	*exact = false;
 	if (have <= 0 || rule->kind == WIRE_RULE_NONE)
 		return by_frame_pointer(early, regs);
 	if (rule->kind == WIRE_RULE_ROOT)
 		return STEP_ROOT;
 	if (rule->kind == WIRE_RULE_SIGNAL) {
-		*ret_exact = true;
+		*exact = true;
 		return step_signal(regs);
 	}
-	result = step_rule(regs, rule);
+	result = step_rule(regs, rule, was_exact);
 	if (result == STEP_MORE && rule->flags & WIRE_RULE_SAVES)
 		step_saves(regs, rule, fp);
 	return result;
@@ -129,17 +133,25 @@ static int walk(const struct wire_early *early, replay_rule *find, void *arg, bo
 	return 0;
 }
 
+int replay_memory(const struct wire_early *head, const struct replay_memory *list, size_t len, replay_rule *rule,
+		  void *arg, bool last, struct replay_result *ret)
+{
+	const struct copies copies = { list, len };
+	int err;
+
+	ret->len = 0;
+	reading = &copies;
+	err = walk(head, rule, arg, last, ret);
+	reading = NULL;
+	return err;
+}
+
 int replay(const void *data, replay_rule *rule, void *arg, bool last, struct replay_result *ret)
 {
 	struct wire_early head; /* a copy: aligned */
-	struct copied_stack stack;
-	int err;
+	struct replay_memory stack;
 
 	memcpy(&head, data, sizeof(head));
-	stack = (struct copied_stack){ head.stack_start, (const unsigned char *)data + sizeof(head), head.stack_len };
-	ret->len = 0;
-	reading = &stack;
-	err = walk(&head, rule, arg, last, ret);
-	reading = NULL;
-	return err;
+	stack = (struct replay_memory){ head.stack_start, (const unsigned char *)data + sizeof(head), head.stack_len };
+	return replay_memory(&head, &stack, 1, rule, arg, last, ret);
 }

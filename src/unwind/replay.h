@@ -27,4 +27,14 @@ bool replay_check(const void *data, size_t len);
 /* `data` has been checked. -EAGAIN if a rule is not known yet; with `last` it is done without. */
 int replay(const void *data, replay_rule *rule, void *arg, bool last, struct replay_result *ret);
 
+struct replay_memory {
+	uint64_t start; /* address of its first byte */
+	const unsigned char *bytes;
+	size_t len;
+};
+
+/* The same with registers and mappings of `head`, and memory from several places, as a stack with signals needs it. */
+int replay_memory(const struct wire_early *head, const struct replay_memory *list, size_t len, replay_rule *rule,
+		  void *arg, bool last, struct replay_result *ret);
+
 #endif

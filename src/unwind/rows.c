@@ -20,6 +20,7 @@
 #include "bpf/wire.h"
 #include "elf/cfi.h"
 #include "elf/image.h"
+#include "unwind/go.h"
 #include "unwind/rules.h"
 
 #define PADDING 32
@@ -29,6 +30,7 @@
 
 struct builder {
 	const struct image *image;
+	struct go go;
 	struct intern *rules; /* number 0 is not used */
 	struct buf pages;
 	struct buf offsets, numbers; /* of the page that is being filled */
@@ -129,7 +131,7 @@ static int add_gap(struct builder *b)
 static int take_row(void *arg, uint64_t address, const struct cfi_state *state)
 {
 	struct builder *b = arg;
-	struct wire_rule rule;
+	struct wire_rule rule, again;
 	int err = 0;
 
 	if (!state) {
@@ -140,7 +142,14 @@ static int take_row(void *arg, uint64_t address, const struct cfi_state *state)
 	if (b->gap && address - b->gap > PADDING)
 		err = add_gap(b);
 	b->gap = 0;
-	return err ? err : add_row(b, address, &rule);
+	again = rule;
+	go_adjust(&b->go, address, &rule);
+	err = err ? err : add_row(b, address, &rule);
+	address = go_splits(&b->go, address);
+	if (!address || err)
+		return err;
+	go_adjust(&b->go, address, &again);
+	return add_row(b, address, &again);
 }
 
 static void write_table(struct builder *b, struct buf *out)
@@ -175,18 +184,18 @@ static int build(struct builder *b, const struct cfi *cfi)
 	return err ? err : buf_error(&b->pages);
 }
 
-int rows_build(const struct image *image, const struct image *says, struct buf *out)
+int rows_build(const struct image *image, const struct cfi *cfi, struct buf *out)
 {
 	struct builder b = { .image = image };
-	struct cfi *cfi = NULL;
-	int err = cfi_open(&cfi, says);
+	int err;
 
-	err = err ? err : build(&b, cfi);
+	go_open(&b.go, image);
+	err = build(&b, cfi);
+
 	if (!err && !b.pages_len)
 		err = -ENODATA;
 	if (!err)
 		write_table(&b, out);
-	cfi_free(cfi);
 	intern_free(b.rules);
 	buf_free(&b.pages);
 	buf_free(&b.offsets);

@@ -10,16 +10,14 @@
 #include <stdint.h>
 
 struct buf;
+struct cfi;
 struct image;
 struct wire_rule;
 
 #define ROWS_BYTES_MAX (48u << 20) /* of a table, as carried */
 
-/*
- * Appends the table of an image. `says` is the image that has its call frame information: itself, or a split debug file
- * of it. -ENODATA: it says nothing about unwinding. -EFBIG: it says too much.
- */
-int rows_build(const struct image *image, const struct image *says, struct buf *out);
+/* Appends the table of an image. -ENODATA: nothing is said about code that it has. -EFBIG: too much is said. */
+int rows_build(const struct image *image, const struct cfi *cfi, struct buf *out);
 
 /* Reading one, which is not trusted. First the rules, then the pages, in order. */
 struct rows_reader {

@@ -145,9 +145,10 @@ STEP_INLINE int step_cfa(const struct step_regs *regs, const struct wire_rule *r
 
 /*
  * By unwind row, for rules that have a CFA. The commonest, a frame pointer pushed right below the return address, takes
- * one read. The stack only grows towards its root, so rows that loop end the walk.
+ * one read. The stack only grows towards its root, so rows that loop end the walk; a frame that has no room on it is
+ * believed of the leaf alone (`exact`: what runs, or was interrupted by a signal), for it could be its own caller.
  */
-STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule)
+STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule, __u32 exact)
 {
 	__u64 cfa = 0, fp = regs->r[STEP_FP], pair[2];
 	__u64 from = rule->from_fp & 1 ? fp : 0;
@@ -156,7 +157,10 @@ STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule)
 
 	if (err)
 		return err;
-	if (cfa & 7 || cfa < regs->r[STEP_SP] || (cfa == regs->r[STEP_SP] && !(rule->flags & WIRE_RA_IN_REGISTER)))
+	if (rule->flags & WIRE_RULE_SWITCHES && !fp)
+		return STEP_ROOT;
+	if (cfa & 7 || (cfa < regs->r[STEP_SP] && !(rule->flags & WIRE_RULE_SWITCHES)) ||
+	    (cfa == regs->r[STEP_SP] && !(exact && rule->flags & WIRE_RA_IN_REGISTER)))
 		return WIRE_cut_bad_rule;
 	if (rule->flags & WIRE_RA_IN_REGISTER) {
 		pair[1] = regs->r[rule->ra_offset & 15];

@@ -6,7 +6,7 @@
  *   ASK_IDENTIFY  fds: the file                   the build id
  *   ASK_NAMES     fds: the file, its debug file   names of functions at offsets in the file
  *   ASK_JIT       fds: a perf map or jitdump      names at addresses
- *   ASK_ROWS      fds: the file                   its unwind table, as unwind/rows.h has it
+ *   ASK_ROWS      fds: the file, its debug file   its unwind table, as unwind/rows.h has it
  */
 #ifndef WICK_WORKER_PROTOCOL_H
 #define WICK_WORKER_PROTOCOL_H
@@ -34,7 +34,7 @@ struct ask {
 	size_t file_len;
 	enum symbols_demangle demangle;
 	bool inlines, lines;
-	bool last;                 /* ASK_NAMES: there is no debug file beyond those given, do not ask for one */
+	bool last;                 /* there is no debug file beyond those given, do not ask for one */
 	const uint64_t *addresses; /* ascending */
 	size_t addresses_len;
 };

@@ -8,6 +8,8 @@
 
 #include "base/buf.h"
 #include "elf/buildid.h"
+#include "elf/cfi.h"
+#include "elf/debuglink.h"
 #include "elf/image.h"
 #include "sym/jitmap.h"
 #include "sym/symbols.h"
@@ -97,25 +99,8 @@ static void serve_jit(const struct ask *ask, int fd, struct buf *reply)
 	jitmap_free(map);
 }
 
-/* The table from the file's own words or, where it has none, from those of its debug file. */
-static int build_rows(const struct image *image, const int *fds, size_t fds_len, struct buf *reply)
-{
-	unsigned char own[64], other[64];
-	struct image *debug = NULL;
-	int err = rows_build(image, image, reply);
-	size_t len;
-
-	if (err != -ENODATA || fds_len < 2)
-		return err;
-	len = image_build_id(image, own);
-	if (!image_open(&debug, fds[1]) && len && image_build_id(debug, other) == len && !memcmp(own, other, len))
-		err = rows_build(image, debug, reply);
-	image_free(debug);
-	return err;
-}
-
 /* What a debug file would be known by; false if nothing is. */
-static bool wants_debug(int fd, struct symbols_debug *ret)
+static bool knows_debug(int fd, struct symbols_debug *ret)
 {
 	struct symbols_options options = { .file = "" };
 	struct symbols *symbols = NULL;
@@ -127,24 +112,47 @@ static bool wants_debug(int fd, struct symbols_debug *ret)
 	return !err && (ret->build_id_len || *ret->link);
 }
 
+/* The table, from the words of the file and of its debug file. True if that one is wanted first, and may be had. */
+static bool build_rows(const struct ask *ask, const int *fds, size_t fds_len, struct buf *reply,
+		       struct symbols_debug *ret_wanted, int *ret_err)
+{
+	struct image *image = NULL, *debug = NULL;
+	struct cfi *cfi = NULL;
+	bool wanted = false;
+	int err = image_open(&image, fds[0]);
+
+	if (!err && fds_len > 1 && (image_open(&debug, fds[1]) || !debuglink_belongs(image, debug))) {
+		image_free(debug);
+		debug = NULL;
+	}
+	err = err ? err : cfi_open(&cfi, image, debug);
+	if (!ask->last && fds_len == 1 && (err == -ENODATA || (!err && !cfi_suffices(cfi, image))))
+		wanted = knows_debug(fds[0], ret_wanted);
+	if (!err && !wanted)
+		err = rows_build(image, cfi, reply);
+	cfi_free(cfi);
+	image_free(debug);
+	image_free(image);
+	*ret_err = err;
+	return wanted;
+}
+
 static void serve_rows(const struct ask *ask, const int *fds, size_t fds_len, struct buf *reply)
 {
-	struct image *image = NULL;
-	int err = image_open(&image, fds[0]);
 	size_t before = reply->len;
 	struct symbols_debug debug;
 	const char *reason;
+	int err;
 
 	buf_varint(reply, ANSWER_ROWS);
-	err = err ? err : build_rows(image, fds, fds_len, reply);
-	image_free(image);
-	if (!err)
-		return;
-	reply->len = before;
-	if (err == -ENODATA && !ask->last && wants_debug(fds[0], &debug)) {
+	if (build_rows(ask, fds, fds_len, reply, &debug, &err)) {
+		reply->len = before;
 		answer_wants_debug(reply, &debug);
 		return;
 	}
+	if (!err)
+		return;
+	reply->len = before;
 	reason = err == -ENODATA ? "no_unwind_info" : err == -EFBIG ? "unwind_too_big" : "bad_elf";
 	buf_varint(reply, ANSWER_NO_ROWS);
 	buf_varint(reply, strlen(reason));

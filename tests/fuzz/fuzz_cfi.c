@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwind tables from any bytes as call frame information: the first byte chooses the section, the rest is in it. What
- * is built is read back, and must be what the kernel side relies on: ascending rows, each page beginning at its first
- * byte, rules that exist.
+ * Unwind tables from any bytes as call frame information: the first byte chooses the section, and whether it is read
+ * again as that of a debug file; the rest is in it. What is built is read back, and must be what the kernel side relies
+ * on: ascending rows, each page beginning at its first byte, rules that exist.
  */
 #include "unwind/rows.h"
 
@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "bpf/wire.h"
+#include "elf/cfi.h"
 #include "elf/image.h"
 #include "unit/elf_file.h"
 
@@ -58,6 +59,7 @@ static void check_table(const struct buf *table)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct image *image = NULL;
+	struct cfi *cfi = NULL;
 	struct buf table = { 0 };
 	struct elf_file file;
 
@@ -69,8 +71,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file.segments[0] =
 		(Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 1 << 24, .p_memsz = 1 << 24 };
 	elf_file_finish(&file);
-	if (!image_from_memory(&image, file.bytes.data, file.bytes.len) && !rows_build(image, image, &table))
-		check_table(&table);
+	if (!image_from_memory(&image, file.bytes.data, file.bytes.len) &&
+	    !cfi_open(&cfi, image, *data & 4 ? image : NULL)) {
+		cfi_suffices(cfi, image);
+		if (!rows_build(image, cfi, &table))
+			check_table(&table);
+	}
+	cfi_free(cfi);
 	image_free(image);
 	buf_free(&table);
 	elf_file_free(&file);

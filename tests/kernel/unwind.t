@@ -98,6 +98,7 @@ animal musl-static 40 'lost:\[incomplete: no_frame_pointer\]' plain-muslstatic
 # What only .debug_frame says: as it is, compressed, in a file of its own
 animal plain-frames 40 _start plain-frames
 animal plain-gzframes 40 _start plain-gzframes
+animal plain-split 40 _start plain-split
 
 for mode in catch destructor terminate backtrace; do
 	animal "ex-$mode" 40 _start exceptions "$mode"
@@ -105,8 +106,8 @@ for mode in catch destructor terminate backtrace; do
 done
 animal rust 40 _start rust
 animal rust-drop 40 _start rust panic
-# Go's asmcgocall changes stacks, which its CFI does not say
-animal go-c 40 'lost:(\[incomplete: \w+\]|(go\+0x\w+;?){8,})' go
+# Go's asmcgocall changes stacks, which its CFI does not say: gdb ends there, wick goes on
+animal go-c 40 'lost:(go\+0x\w+;?){6,}' go
 animal go-go 100 'runtime.goexit.*' go pure
 
 animal threads 40 '\?|clone3' threads

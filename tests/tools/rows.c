@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "bpf/wire.h"
+#include "elf/cfi.h"
 #include "elf/image.h"
 #include "unwind/rows.h"
 
@@ -111,16 +112,19 @@ static void print_table(const struct image *image, const struct buf *table)
 int main(int argc, char **argv)
 {
 	struct image *image = NULL;
+	struct cfi *cfi = NULL;
 	struct buf table = { 0 };
 	int fd = argc == 2 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
 	int err = fd < 0 ? -EINVAL : image_open(&image, fd);
 
 	if (err)
 		die(argc == 2 ? argv[1] : "usage: rows FILE", err);
-	err = rows_build(image, image, &table);
+	err = cfi_open(&cfi, image, NULL);
+	err = err ? err : rows_build(image, cfi, &table);
 	if (err)
 		die("building the table", err);
 	print_table(image, &table);
+	cfi_free(cfi);
 	image_free(image);
 	buf_free(&table);
 	close(fd);

@@ -74,15 +74,20 @@ static void add_section(struct rows *rows, struct frames *frames)
 	buf_free(&frames->bytes);
 }
 
+static void finish(struct rows *rows)
+{
+	elf_file_finish(&rows->file);
+	assert_int_equal(image_from_memory(&rows->image, rows->file.bytes.data, rows->file.bytes.len), 0);
+}
+
 /* Finishes the file and reads all of it. */
 static int run(struct rows *rows)
 {
 	struct cfi *cfi = NULL;
 	int err;
 
-	elf_file_finish(&rows->file);
-	assert_int_equal(image_from_memory(&rows->image, rows->file.bytes.data, rows->file.bytes.len), 0);
-	err = cfi_open(&cfi, rows->image);
+	finish(rows);
+	err = cfi_open(&cfi, rows->image, NULL);
 	err = err ? err : cfi_rows(cfi, keep_row, rows);
 	cfi_free(cfi);
 	return err;
@@ -457,6 +462,66 @@ static void test_both_sections(void **state)
 	}
 }
 
+/* A debug file fills what the file leaves, up to where that goes on, and changes nothing of it. */
+static void test_debug_file(void **state)
+{
+	struct frames own = { 0 }, debug = { .debug = true };
+	struct rows *rows = rows_new(), *other = rows_new();
+	struct cfi *cfi = NULL;
+
+	(void)state;
+	frames_add_usual_cie(&own);
+	frames_add_fde(&own, START + 0x20, 0x10, bytes_of("\x0e\x10"));
+	add_section(rows, &own);
+	finish(rows);
+	frames_add_cie(&debug, &(struct frames_cie){ 4, "", "", 0, 1, 16, bytes_of(FRAMES_START) });
+	frames_add_fde(&debug, START + 0x10, 0x30, bytes_of("\x0e\x18\x58\x0e\x20")); /* its second row is beyond */
+	frames_add_fde(&debug, START + 0x20, 0x10, bytes_of("\x0e\x70"));
+	frames_add_fde(&debug, START + 0x30, 0x10, bytes_of("\x0e\x28"));
+	add_section(other, &debug);
+	finish(other);
+	assert_int_equal(cfi_open(&cfi, rows->image, other->image), 0);
+	assert_int_equal(cfi_rows(cfi, keep_row, rows), 0);
+	assert_int_equal(rows->len, 4);
+	assert_cfa(&rows->list[0], START + 0x10, 7, 24);
+	assert_cfa(&rows->list[1], START + 0x20, 7, 16);
+	assert_cfa(&rows->list[2], START + 0x30, 7, 40);
+	assert_unknown(&rows->list[3], START + 0x40);
+	cfi_free(cfi);
+	rows_free(rows);
+	rows_free(other);
+}
+
+/* Of 4,096 bytes of code an eighth may be left out. Padding between functions counts; what is said twice, once. */
+static void test_enough_is_said(void **state)
+{
+	static const struct {
+		uint64_t first, gap, second;
+		bool suffices;
+	} list[] = {
+		{ 4096, 0, 1, true },   { 3583, 0, 1, true },    { 3582, 0, 1, false }, { 3550, 32, 2, true },
+		{ 3550, 33, 34, true }, { 3550, 33, 33, false }, { 16, 0, 16, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		struct rows *rows = rows_new();
+		struct frames frames = { 0 };
+		struct cfi *cfi = NULL;
+
+		frames_add_usual_cie(&frames);
+		for (int twice = 0; twice < 2; twice++)
+			frames_add_fde(&frames, START, list[i].first, bytes_of(""));
+		frames_add_fde(&frames, START + list[i].first + list[i].gap, list[i].second, bytes_of(""));
+		add_section(rows, &frames);
+		finish(rows);
+		assert_int_equal(cfi_open(&cfi, rows->image, NULL), 0);
+		assert_int_equal(cfi_suffices(cfi, rows->image), list[i].suffices);
+		cfi_free(cfi);
+		rows_free(rows);
+	}
+}
+
 /* Several files linked into one may each bring a terminator. */
 static void test_terminators(void **state)
 {
@@ -596,6 +661,8 @@ int main(void)
 		cmocka_unit_test(test_a_cie_whose_program_is_wrong),
 		cmocka_unit_test(test_augmentations),
 		cmocka_unit_test(test_both_sections),
+		cmocka_unit_test(test_debug_file),
+		cmocka_unit_test(test_enough_is_said),
 		cmocka_unit_test(test_terminators),
 		cmocka_unit_test(test_sections_that_are_cut),
 		cmocka_unit_test(test_files_without),

@@ -80,6 +80,20 @@ static void check_whole(const struct gopclntab *table, bool inlines)
 	assert_int_equal(gopclntab_find(table, UINT64_MAX, list, LIST), 0);
 }
 
+static void check_named(const struct gopclntab *table)
+{
+	uint64_t start = 0, end;
+
+	assert_true(gopclntab_named(table, "main.outer", &start, &end));
+	assert_int_equal(start, GOIMAGE_TEXT);
+	assert_int_equal(end, GOIMAGE_TEXT + 0x50);
+	start = end;
+	assert_false(gopclntab_named(table, "main.outer", &start, &end));
+	start = 0;
+	assert_false(gopclntab_named(table, "main.oute", &start, &end));
+	assert_false(gopclntab_named(table, "main.outer2", &start, &end));
+}
+
 static void test_every_version(void **state)
 {
 	(void)state;
@@ -90,6 +104,7 @@ static void test_every_version(void **state)
 		goimage_make(&file, versions[i]);
 		assert_int_equal(open_table(&opened, &file), 0);
 		check_whole(opened.table, versions[i] != 2);
+		check_named(opened.table);
 		close_table(&opened);
 	}
 }
@@ -109,6 +124,7 @@ static void test_without_section_headers(void **state)
 		memcpy(file.data, &header, sizeof(header));
 		assert_int_equal(open_table(&opened, &file), 0);
 		check_whole(opened.table, versions[i] != 2);
+		check_named(opened.table);
 		close_table(&opened);
 	}
 }

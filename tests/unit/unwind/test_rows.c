@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "bpf/wire.h"
+#include "elf/cfi.h"
 #include "elf/image.h"
 #include "unit/elf_file.h"
 #include "unit/frames.h"
@@ -39,6 +40,7 @@ struct table {
 static int build(const struct frames *frames, struct table *table)
 {
 	struct image *image = NULL;
+	struct cfi *cfi = NULL;
 	struct elf_file file;
 	int err;
 
@@ -51,7 +53,9 @@ static int build(const struct frames *frames, struct table *table)
 					 .p_memsz = TEXT + SIZE };
 	elf_file_finish(&file);
 	assert_int_equal(image_from_memory(&image, file.bytes.data, file.bytes.len), 0);
-	err = rows_build(image, image, &table->bytes);
+	err = cfi_open(&cfi, image, NULL);
+	err = err ? err : rows_build(image, cfi, &table->bytes);
+	cfi_free(cfi);
 	image_free(image);
 	elf_file_free(&file);
 	return err;

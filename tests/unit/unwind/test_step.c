@@ -174,7 +174,7 @@ static void assert_rule_stays(struct step_regs regs, const struct wire_rule *rul
 {
 	struct step_regs got = regs;
 
-	assert_int_equal(step_rule(&got, rule), result);
+	assert_int_equal(step_rule(&got, rule, 1), result);
 	assert_memory_equal(&got, &regs, sizeof(regs));
 }
 
@@ -185,7 +185,7 @@ static void test_rule_by_the_stack_pointer(void **state)
 
 	(void)state;
 	memory[5] = 0x200;
-	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 	assert_regs(&regs, 0x200, place(6), 77); /* rbp is whatever it was */
 	assert_int_equal(reads, 1);
 }
@@ -198,7 +198,7 @@ static void test_rule_with_the_usual_frame(void **state)
 	(void)state;
 	rule.saves[WIRE_SAVE_FP] = -16;
 	put_frame(4, place(20), 0x200);
-	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 	assert_regs(&regs, 0x200, place(6), place(20));
 	assert_int_equal(reads, 1); /* both at once */
 }
@@ -214,7 +214,7 @@ static void test_rule_with_saves_elsewhere(void **state)
 	rule.ra_offset = -16;
 	memory[2] = 0x333;
 	memory[8] = 0x200;
-	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 	assert_regs(&regs, 0x200, place(10), 0x333);
 }
 
@@ -230,12 +230,12 @@ static void test_rule_of_a_realigned_frame(void **state)
 	memory[7] = place(20);
 	memory[8] = 0x444;
 	memory[19] = 0x200;
-	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 	assert_regs(&regs, 0x200, place(20), 0x444);
 	rule.offset2 = 8;
 	memory[20] = 0x500;
 	regs = regs_of(0x100, place(0), place(8));
-	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 	assert_regs(&regs, 0x500, place(21), 0x444);
 }
 
@@ -250,7 +250,7 @@ static void test_rule_by_any_register(void **state)
 		struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, numbers[i], -8);
 
 		regs.r[numbers[i]] = place(7);
-		assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+		assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 		assert_regs(&regs, 0x200, place(6), 1);
 	}
 }
@@ -267,7 +267,7 @@ static void test_rule_of_a_stub(void **state)
 	for (__u64 at = 0; at < 16; at++) {
 		struct step_regs regs = regs_of(0x7f0010 + at, place(2), 5);
 
-		assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+		assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 		assert_regs(&regs, at < 11 ? 0x200 : 0x300, place(at < 11 ? 3 : 4), 5);
 	}
 }
@@ -281,7 +281,7 @@ static void test_rule_with_the_return_address_in_a_register(void **state)
 	rule.flags = WIRE_RA_IN_REGISTER;
 	rule.ra_offset = 13;
 	regs.r[13] = 0x200;
-	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 	assert_regs(&regs, 0x200, place(3), 5);
 	assert_int_equal(reads, 0);
 }
@@ -296,10 +296,30 @@ static void test_rule_of_a_frame_without_room(void **state)
 	rule.flags = WIRE_RA_IN_REGISTER;
 	rule.ra_offset = 5;
 	regs.r[5] = 0x200;
-	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_int_equal(step_rule(&regs, &rule, 0), WIRE_cut_bad_rule); /* it has called somebody: from nowhere */
+	assert_regs(&regs, 0x100, place(2), 5);
+	assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 	assert_regs(&regs, 0x200, place(2), 5);
 	rule.offset = -8;
 	assert_rule_stays(regs, &rule, WIRE_cut_bad_rule);
+}
+
+/* As Go's systemstack: the frame pointer leads to a stack that may lie anywhere. */
+static void test_rule_that_changes_stacks(void **state)
+{
+	struct step_regs regs = regs_of(0x100, place(12), place(2));
+	struct wire_rule rule = rule_with(WIRE_RULE_REGISTER, STEP_FP, 16);
+
+	(void)state;
+	memory[2] = place(6);
+	memory[3] = 0x200;
+	rule.saves[WIRE_SAVE_FP] = -16;
+	assert_rule_stays(regs, &rule, WIRE_cut_bad_rule);
+	rule.flags = WIRE_RULE_SWITCHES;
+	assert_int_equal(step_rule(&regs, &rule, 0), STEP_MORE);
+	assert_regs(&regs, 0x200, place(4), place(6));
+	regs = regs_of(0x100, place(12), 0);
+	assert_rule_stays(regs, &rule, STEP_ROOT);
 }
 
 static void test_rule_with_the_frame_pointer_in_a_register(void **state)
@@ -311,7 +331,7 @@ static void test_rule_with_the_frame_pointer_in_a_register(void **state)
 	rule.flags = WIRE_FP_IN_REGISTER;
 	rule.saves[WIRE_SAVE_FP] = 14;
 	memory[3] = 0x200;
-	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 	assert_regs(&regs, 0x200, place(4), 0x1000 + 14);
 }
 
@@ -362,7 +382,7 @@ static void test_saves(void **state)
 	memory[29] = 0x6000;
 	rule.saves[WIRE_SAVE_R14] = 0x7000;         /* not to be read: stays */
 	rule.saves[WIRE_SAVE_R15] = WIRE_NOT_SAVED; /* not saved: stays */
-	assert_int_equal(step_rule(&regs, &rule), STEP_MORE);
+	assert_int_equal(step_rule(&regs, &rule, 1), STEP_MORE);
 	step_saves(&regs, &rule, before.r[STEP_FP]);
 	assert_int_equal(regs.r[3], 0x5003);
 	assert_int_equal(regs.r[12], 0x500c);
@@ -499,6 +519,7 @@ int main(void)
 		with_memory(test_rule_of_a_stub),
 		with_memory(test_rule_with_the_return_address_in_a_register),
 		with_memory(test_rule_of_a_frame_without_room),
+		with_memory(test_rule_that_changes_stacks),
 		with_memory(test_rule_with_the_frame_pointer_in_a_register),
 		with_memory(test_rule_that_leads_nowhere),
 		with_memory(test_rule_at_the_root),

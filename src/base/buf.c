@@ -71,6 +71,18 @@ void buf_add(struct buf *buf, const void *data, size_t len)
 	buf->data[buf->len] = '\0';
 }
 
+char *buf_space(struct buf *buf, size_t len)
+{
+	char *space;
+
+	if (buf_reserve(buf, len))
+		return NULL;
+	space = buf->data + buf->len;
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+	return space;
+}
+
 void buf_addc(struct buf *buf, char c)
 {
 	buf_add(buf, &c, 1);

@@ -21,6 +21,8 @@ void buf_clear(struct buf *buf); /* empties it, keeps the memory */
 int buf_error(const struct buf *buf);
 
 void buf_add(struct buf *buf, const void *data, size_t len);
+/* Appends so many bytes for the caller to fill; NULL if memory is out. */
+char *buf_space(struct buf *buf, size_t len);
 void buf_addc(struct buf *buf, char c);
 void buf_adds(struct buf *buf, const char *text);
 void buf_addf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Interned runs of bytes. In: runs from targets, any content. Out: dense numbers in order of arrival. The bytes lie in
- * chunks that never move, so a pointer from intern_get stays good until intern_free; the hash table holds numbers only,
- * 0 (the empty run, which is never looked up) marking a free slot. The hash is keyed at random per table: names chosen
- * by a target cannot be made to collide. If memory runs out, nothing has changed.
+ * chunks that never move, so a pointer from intern_get stays good until intern_free. The hash is keyed at random per
+ * table: names chosen by a target cannot be made to collide. If memory runs out, nothing has changed.
  */
 #include "base/intern.h"
 
@@ -11,11 +10,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+
+#include "base/index.h"
 
 #define FIRST_CHUNK 4096
 #define LARGEST_CHUNK 65536 /* a longer run gets a chunk of its own */
-#define FIRST_SLOTS 64
 #define FIRST_ENTRIES 32
 
 struct chunk {
@@ -28,17 +27,15 @@ struct chunk {
 struct entry {
 	const char *data;
 	size_t len;
-	uint64_t hash;
 };
 
 struct intern {
 	struct chunk *chunks; /* the first is the one being filled */
 	struct entry *entries;
-	uint32_t *slots;
+	struct index index;
 	size_t entry_cap;
-	size_t slot_cap; /* power of two */
 	uint32_t count;
-	uint64_t seed;
+	uint64_t seed[2];
 	size_t chunk_bytes;
 };
 
@@ -49,18 +46,14 @@ int intern_new(struct intern **ret)
 	if (!intern)
 		return -ENOMEM;
 	intern->entries = calloc(FIRST_ENTRIES, sizeof(*intern->entries));
-	intern->slots = calloc(FIRST_SLOTS, sizeof(*intern->slots));
-	if (!intern->entries || !intern->slots) {
+	if (!intern->entries) {
 		intern_free(intern);
 		return -ENOMEM;
 	}
 	intern->entry_cap = FIRST_ENTRIES;
-	intern->slot_cap = FIRST_SLOTS;
 	intern->entries[0].data = "";
 	intern->count = 1;
-	/* Early in boot there may be no randomness yet: then an address, which ASLR at least varies. */
-	if (getrandom(&intern->seed, sizeof(intern->seed), GRND_NONBLOCK) != (ssize_t)sizeof(intern->seed))
-		intern->seed = (uintptr_t)intern;
+	index_seed(intern->seed);
 	*ret = intern;
 	return 0;
 }
@@ -76,67 +69,46 @@ void intern_free(struct intern *intern)
 		intern->chunks = next;
 	}
 	free(intern->entries);
-	free(intern->slots);
+	index_free(&intern->index);
 	free(intern);
 }
 
-static uint64_t mix(uint64_t value)
+/* Both factors of each product hold a part of the seed: no run can make one of them 0 but by chance. */
+static uint32_t hash_bytes(const uint64_t seed[2], const char *data, size_t len)
 {
-	value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
-	return value ^ (value >> 31);
-}
+	uint64_t hash = seed[0] ^ len * 0x9e3779b97f4a7c15ULL, words[2];
 
-static uint64_t hash_bytes(uint64_t seed, const char *data, size_t len)
-{
-	uint64_t hash = mix(seed ^ len);
-	uint64_t word;
-
-	for (; len >= sizeof(word); data += sizeof(word), len -= sizeof(word)) {
-		memcpy(&word, data, sizeof(word));
-		hash = mix(hash ^ word);
+	for (; len > sizeof(words); data += sizeof(words), len -= sizeof(words)) {
+		memcpy(words, data, sizeof(words));
+		hash = index_mix(words[0] ^ hash, words[1] ^ seed[1]);
 	}
-	word = 0;
-	memcpy(&word, data, len);
-	return mix(hash ^ word);
+	words[0] = words[1] = 0;
+	if (len >= sizeof(*words)) { /* two that overlap */
+		memcpy(&words[0], data, sizeof(*words));
+		memcpy(&words[1], data + len - sizeof(*words), sizeof(*words));
+	} else if (len >= 4) {
+		memcpy(&words[0], data, 4);
+		memcpy(&words[1], data + len - 4, 4);
+	} else if (len) {
+		words[0] = (uint64_t)(unsigned char)data[0] << 16 | (uint64_t)(unsigned char)data[len / 2] << 8 |
+			   (unsigned char)data[len - 1];
+	}
+	hash = index_mix(words[0] ^ hash, words[1] ^ seed[1]);
+	return index_hash(index_mix(hash ^ seed[0], 0x9e3779b97f4a7c15ULL));
 }
 
-/* The slot that holds the run, or the free one where it would go. At least a quarter is free. */
-static size_t find_slot(const struct intern *intern, uint64_t hash, const char *data, size_t len)
+static uint32_t find(const struct intern *intern, uint32_t hash, const char *data, size_t len)
 {
-	size_t at = hash & (intern->slot_cap - 1);
+	size_t at = index_start(&intern->index, hash);
+	uint32_t number;
 
-	while (intern->slots[at]) {
-		const struct entry *entry = &intern->entries[intern->slots[at]];
+	while ((number = index_next(&intern->index, hash, &at))) {
+		const struct entry *entry = &intern->entries[number];
 
-		if (entry->hash == hash && entry->len == len && !memcmp(entry->data, data, len))
+		if (entry->len == len && !memcmp(entry->data, data, len))
 			break;
-		at = (at + 1) & (intern->slot_cap - 1);
 	}
-	return at;
-}
-
-static int grow_slots(struct intern *intern)
-{
-	size_t cap = intern->slot_cap * 2;
-	uint32_t *slots;
-
-	if (intern->slot_cap > SIZE_MAX / 2)
-		return -ENOMEM;
-	slots = calloc(cap, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	for (uint32_t number = 1; number < intern->count; number++) {
-		size_t at = intern->entries[number].hash & (cap - 1);
-
-		while (slots[at])
-			at = (at + 1) & (cap - 1);
-		slots[at] = number;
-	}
-	free(intern->slots);
-	intern->slots = slots;
-	intern->slot_cap = cap;
-	return 0;
+	return number;
 }
 
 static int grow_entries(struct intern *intern)
@@ -205,31 +177,25 @@ static const char *copy_in(struct intern *intern, const char *data, size_t len)
 uint32_t intern_bytes(struct intern *intern, const void *data, size_t len)
 {
 	struct entry entry = { .len = len };
-	size_t slot;
+	uint32_t hash, number;
 
 	if (!len)
 		return 0;
 	if (len >= PTRDIFF_MAX)
 		return UINT32_MAX;
-	entry.hash = hash_bytes(intern->seed, data, len);
-	slot = find_slot(intern, entry.hash, data, len);
-	if (intern->slots[slot])
-		return intern->slots[slot];
+	hash = hash_bytes(intern->seed, data, len);
+	number = find(intern, hash, data, len);
+	if (number)
+		return number;
 
 	if (intern->count == UINT32_MAX)
 		return UINT32_MAX;
 	if (intern->count == intern->entry_cap && grow_entries(intern))
 		return UINT32_MAX;
-	if (intern->count >= intern->slot_cap / 4 * 3) {
-		if (grow_slots(intern))
-			return UINT32_MAX;
-		slot = find_slot(intern, entry.hash, data, len);
-	}
 	entry.data = copy_in(intern, data, len);
-	if (!entry.data)
+	if (!entry.data || index_add(&intern->index, hash, intern->count))
 		return UINT32_MAX;
 	intern->entries[intern->count] = entry;
-	intern->slots[slot] = intern->count;
 	return intern->count++;
 }
 
@@ -255,5 +221,5 @@ uint32_t intern_count(const struct intern *intern)
 size_t intern_memory(const struct intern *intern)
 {
 	return sizeof(*intern) + intern->chunk_bytes + intern->entry_cap * sizeof(*intern->entries) +
-	       intern->slot_cap * sizeof(*intern->slots);
+	       index_bytes(&intern->index);
 }

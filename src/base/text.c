@@ -2,7 +2,7 @@
 /*
  * Text from targets made fit to be shown, and numbers from and for people. In: bytes that may be anything. Out: what
  * text_escape appends is always valid UTF-8 without control characters, and no two different inputs look the same,
- * because the backslash is escaped too.
+ * because a backslash that could be taken for an escape is escaped too.
  */
 #include "base/text.h"
 
@@ -75,13 +75,21 @@ static bool contains_any(const char *data, size_t len, const char *also)
 	return false;
 }
 
+/* Does it look like what an escaped byte becomes? */
+static bool is_escape(const char *data, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	return len >= 4 && data[1] == 'x' && data[2] && strchr(digits, data[2]) && data[3] && strchr(digits, data[3]);
+}
+
 /* The length of what can be shown as it is at the start of `data`; 0 if the first byte has to be escaped. */
 static size_t plain_length(const char *data, size_t len, const char *also)
 {
 	uint32_t code = 0;
 	size_t size = text_utf8(data, len, &code);
 
-	if (!size || code == '\\' || text_is_control(code) || contains_any(data, size, also))
+	if (!size || (code == '\\' && is_escape(data, len)) || text_is_control(code) || contains_any(data, size, also))
 		return 0;
 	return size;
 }
@@ -137,4 +145,16 @@ void text_thousands(struct buf *out, uint64_t value)
 		digits++;
 	} while (value);
 	buf_add(out, text + at, sizeof(text) - at);
+}
+
+void text_number(struct buf *out, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	buf_add(out, digits + at, sizeof(digits) - at);
 }

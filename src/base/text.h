@@ -9,8 +9,8 @@
 
 struct buf;
 
-/* Appends the bytes; control characters, invalid UTF-8, bidirectional overrides, the backslash itself and any byte of
- * `also` (may be NULL) become \xNN. */
+/* Appends the bytes; control characters, invalid UTF-8, bidirectional overrides, any byte of `also` (may be NULL), and
+ * a backslash that would look like the beginning of one of those, become \xNN. */
 void text_escape(struct buf *out, const char *data, size_t len, const char *also);
 
 /* The length of the valid UTF-8 sequence at the start of `data` (1 to 4) and its code point; 0 if there is none. */
@@ -21,6 +21,9 @@ bool text_is_control(uint32_t code);
 
 /* Whole-string numbers: 0, or -EINVAL for anything that is not exactly a number, -ERANGE for one that does not fit. */
 int text_u64(const char *text, uint64_t *ret);
+
+/* Appends the digits. */
+void text_number(struct buf *out, uint64_t value);
 
 /* Appends with a comma every three digits. */
 void text_thousands(struct buf *out, uint64_t value);

@@ -5,7 +5,11 @@
  * not one.
  *
  * Whether the first frame of a line is the name of a process is nowhere said. It is taken for one if that can be so on
- * every line: the kernel's names of tasks have at most 15 bytes.
+ * every line: the kernel's names of tasks have at most 15 bytes. It is believed until a line shows otherwise; then
+ * reading begins anew.
+ *
+ * Millions of lines are read, so each costs what is new in it: what it begins with like the line before has its node
+ * already, and a frame's text is taken apart when it is met first.
  */
 #include "in/in.h"
 
@@ -15,15 +19,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/index.h"
+#include "profile/bulk.h"
 #include "profile/profile.h"
 
 #define COMM_MAX 15
 #define DEPTH_MAX 65536
 #define SUFFIX_LEN 4 /* _[k] */
+#define KNOWN_START 48
+#define PIECES 64
 #define BOM "\xef\xbb\xbf"
 
 struct text {
@@ -36,14 +45,49 @@ struct line {
 	uint64_t count;
 };
 
+/* A text that was met, and the frame that it is: one line of the processor's cache where it is short. */
+struct known {
+	uint32_t frame;
+	uint32_t len : 31;
+	uint32_t kernel : 1;
+	const char *data;
+	char start[KNOWN_START]; /* of the text */
+};
+
+_Static_assert(sizeof(struct known) == 64, "a cache line");
+
+/* A frame of a line that is being taken apart. */
+struct piece {
+	struct text text;
+	size_t end;
+	uint32_t hash;
+};
+
+/* A frame of the line before, or the name of its process. */
+struct level {
+	size_t end; /* in the text of its stack */
+	bool user;  /* not only kernel frames up to here */
+};
+
 struct folded {
 	struct profile *profile;
+	struct bulk *bulk;
 	struct text rest; /* what is not read yet */
+	const char *nul;  /* the first byte that is not text, or NULL */
 	size_t number;    /* of the line, from 1 */
 	bool comms;       /* the first frame is whose stack it is */
 	bool by_wick;     /* stacks that are not whole say so: the others are */
 	uint64_t sum, user, cut;
 	struct buf scratch;
+	struct index index;  /* of what follows, from 1 on */
+	struct known *known; /* frames by their texts */
+	size_t known_len, known_cap;
+	uint64_t seed[2];
+	struct text before;   /* the stack of the line before, and what it was: */
+	struct level *levels; /* DEPTH_MAX + 1 of them */
+	size_t depth;
+	bool named; /* its first level is the name of a process */
+	uint32_t comm, process, reason;
 };
 
 static bool ends_with(struct text text, const char *end)
@@ -102,12 +146,12 @@ static int next_line(struct folded *folded, struct line *ret)
 		trim_end(&line);
 		if (!line.len)
 			continue;
-		if (memchr(line.data, '\0', line.len))
+		if (folded->nul && folded->nul < line.data + line.len)
 			return fail_plain(-EINVAL, "line %zu: this is not text", folded->number);
 		for (space = line.len; space && line.data[space - 1] != ' ' && line.data[space - 1] != '\t';)
 			space--;
-		ret->stack = (struct text){ line.data, space };
-		trim_end(&ret->stack);
+		/* One blank is between the two; more belong to the name. */
+		ret->stack = (struct text){ line.data, space ? space - 1 : 0 };
 		err = read_count(folded, (struct text){ line.data + space, line.len - space }, &ret->count);
 		if (err)
 			return err;
@@ -166,7 +210,7 @@ static bool split_address(struct text text, char sign, struct text *ret_name, ui
 	for (; at < text.len; at++)
 		address = address << 4 | (uint64_t)hex_digit(text.data[at]);
 	*ret_address = address;
-	return !memchr(text.data, '/', ret_name->len);
+	return !memchr(text.data, '/', ret_name->len) && !memchr(text.data, '\\', ret_name->len);
 }
 
 static uint32_t add_file(struct folded *folded, struct text name)
@@ -176,7 +220,7 @@ static uint32_t add_file(struct folded *folded, struct text name)
 	return profile_add_file(folded->profile, &file);
 }
 
-/* What it is called; what has no name is given back its file and offset. */
+/* What it is called; what has no name is given back its file and offset. An empty name stays without anything. */
 static void fill_frame(struct folded *folded, struct text text, struct profile_frame *frame)
 {
 	struct text name;
@@ -205,16 +249,16 @@ static void fill_frame(struct folded *folded, struct text text, struct profile_f
 		break;
 	}
 	frame->address = 0;
-	frame->name = text.len ? add_text(folded, text) : profile_string(folded->profile, "[unknown]");
+	frame->name = add_text(folded, text);
 }
 
-static uint32_t add_frame(struct folded *folded, struct text text, bool kernel)
+static uint32_t add_frame(struct folded *folded, struct text text)
 {
 	static const struct {
 		const char *suffix;
 		enum frame_kind kind;
 	} kinds[] = { { "_[k]", FRAME_KERNEL }, { "_[j]", FRAME_JIT }, { "_[i]", FRAME_INLINE } };
-	struct profile_frame frame = { .kind = kernel ? FRAME_KERNEL : FRAME_USER };
+	struct profile_frame frame = { .kind = FRAME_USER };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (ends_with(text, kinds[i].suffix)) {
@@ -224,6 +268,70 @@ static uint32_t add_frame(struct folded *folded, struct text text, bool kernel)
 		}
 	fill_frame(folded, text, &frame);
 	return profile_add_frame(folded->profile, &frame);
+}
+
+/* Of any two different texts of one length at least one word differs, and each goes into its own product. */
+static uint32_t hash_text(const struct folded *folded, struct text text)
+{
+	uint64_t hash = folded->seed[0] ^ text.len, head = 0, tail = 0;
+
+	if (text.len >= sizeof(head)) {
+		for (size_t at = 0; at + 2 * sizeof(head) < text.len; at += sizeof(head)) {
+			memcpy(&head, text.data + at, sizeof(head));
+			hash = index_mix(hash ^ head, folded->seed[1] | 1);
+		}
+		memcpy(&head, text.data + (text.len > 2 * sizeof(head) ? text.len - 2 * sizeof(head) : 0),
+		       sizeof(head));
+		memcpy(&tail, text.data + text.len - sizeof(tail), sizeof(tail));
+	} else {
+		memcpy(&head, text.data, text.len);
+	}
+	return index_hash(index_mix(index_mix(hash ^ head, tail ^ folded->seed[1]), folded->seed[0] | 1));
+}
+
+static struct known *add_known(struct folded *folded, uint32_t hash)
+{
+	if (folded->known_len + 1 >= folded->known_cap) {
+		size_t cap = folded->known_cap ? folded->known_cap * 2 : 1024;
+		struct known *known = aligned_alloc(sizeof(*known), cap * sizeof(*known));
+
+		if (!known)
+			return NULL;
+		if (folded->known_len)
+			memcpy(known, folded->known, (folded->known_len + 1) * sizeof(*known));
+		free(folded->known);
+		folded->known = known;
+		folded->known_cap = cap;
+	}
+	if (folded->known_len >= UINT32_MAX - 1 || index_add(&folded->index, hash, (uint32_t)folded->known_len + 1) < 0)
+		return NULL;
+	return &folded->known[++folded->known_len];
+}
+
+static bool is_known(const struct known *known, struct text text)
+{
+	return known->len == text.len &&
+	       !memcmp(text.len <= KNOWN_START ? known->start : known->data, text.data, text.len);
+}
+
+/* The same text is the same frame: it is looked into once. */
+static const struct known *find_frame(struct folded *folded, const struct piece *piece)
+{
+	size_t at = index_start(&folded->index, piece->hash), len = piece->text.len;
+	struct known *known;
+	uint32_t number;
+
+	while ((number = index_next(&folded->index, piece->hash, &at)))
+		if (is_known(&folded->known[number], piece->text))
+			return &folded->known[number];
+	known = len <= INT32_MAX ? add_known(folded, piece->hash) : NULL;
+	if (!known)
+		return NULL;
+	*known = (struct known){ .data = piece->text.data, .len = (uint32_t)len & INT32_MAX };
+	memcpy(known->start, piece->text.data, len < KNOWN_START ? len : KNOWN_START);
+	known->frame = add_frame(folded, piece->text);
+	known->kernel = profile_frame(folded->profile, known->frame)->kind == FRAME_KERNEL;
+	return known->frame == PROFILE_FULL ? NULL : known;
 }
 
 /* The reason in [incomplete: REASON]. */
@@ -238,53 +346,6 @@ static bool take_reason(struct text text, struct text *ret)
 	return true;
 }
 
-static int add_cut(struct folded *folded, struct text reason, uint64_t count, uint32_t *ret)
-{
-	struct profile_frame frame = { .kind = FRAME_CUT, .name = add_text(folded, reason) };
-	uint32_t number = profile_add_frame(folded->profile, &frame);
-
-	*ret = profile_add_node(folded->profile, PROFILE_NONE, number);
-	folded->cut += count;
-	return *ret == PROFILE_FULL ? -ENOMEM
-				    : profile_add_counter(folded->profile, "cut",
-							  profile_text(folded->profile, frame.name, NULL), count);
-}
-
-static int add_stack(struct folded *folded, struct text stack, uint64_t count, uint32_t *ret)
-{
-	bool kernel = false, user = false;
-	uint32_t node = PROFILE_NONE;
-	size_t depth;
-
-	for (depth = 0; stack.len && depth < DEPTH_MAX; depth++) {
-		struct text frame = take(&stack, ';'), reason;
-		uint32_t number;
-
-		if (!depth && take_reason(frame, &reason)) {
-			int err = add_cut(folded, reason, count, &node);
-
-			user = true;
-			if (err)
-				return err;
-			continue;
-		}
-		if (!kernel && is(frame, "-")) { /* bcc's delimiter: what follows is the kernel's */
-			kernel = true;
-			continue;
-		}
-		number = add_frame(folded, frame, kernel);
-		node = profile_add_node(folded->profile, node, number);
-		if (node == PROFILE_FULL)
-			return -ENOMEM;
-		user |= profile_frame(folded->profile, number)->kind != FRAME_KERNEL;
-	}
-	if (stack.len)
-		return fail_plain(-EINVAL, "line %zu: more than %d frames", folded->number, DEPTH_MAX);
-	folded->user += user ? count : 0;
-	*ret = node;
-	return 0;
-}
-
 /* Of what has the name alone there is nothing else to tell processes apart by. */
 static uint32_t add_process(struct folded *folded, uint32_t comm)
 {
@@ -296,42 +357,158 @@ static uint32_t add_process(struct folded *folded, uint32_t comm)
 	return number;
 }
 
+/* Whose stack it is. An empty name is nobody's: it stays in the stack. -EAGAIN if this cannot be a name. */
+static int enter_comm(struct folded *folded, struct text text)
+{
+	folded->comm = folded->process = PROFILE_NONE;
+	if (!is(text, "[unnamed]")) {
+		if (unescape(folded, text).len > COMM_MAX)
+			return -EAGAIN;
+		folded->comm = add_text(folded, text);
+	}
+	folded->process = add_process(folded, folded->comm);
+	return folded->process == PROFILE_FULL ? -ENOMEM : 0;
+}
+
+/* A note that the stack is not whole; its frame, or PROFILE_FULL. */
+static uint32_t add_cut(struct folded *folded, struct text reason)
+{
+	struct profile_frame cut = { .kind = FRAME_CUT, .name = add_text(folded, reason) };
+
+	folded->reason = cut.name;
+	return profile_add_frame(folded->profile, &cut);
+}
+
+/* One frame deeper than the levels that there are. */
+static int enter(struct folded *folded, const struct piece *piece)
+{
+	struct level *level = &folded->levels[folded->depth];
+	struct text text = piece->text, reason;
+	const struct known *known;
+
+	if (folded->depth > DEPTH_MAX)
+		return fail_plain(-EINVAL, "line %zu: more than %d frames", folded->number, DEPTH_MAX);
+	*level = (struct level){ .end = piece->end, .user = folded->depth && level[-1].user };
+	if (!folded->depth++) {
+		folded->comm = folded->process = PROFILE_NONE;
+		folded->named = folded->comms && text.len;
+		if (folded->named)
+			return enter_comm(folded, text);
+	}
+	if (folded->depth == (folded->named ? 2 : 1) && take_reason(text, &reason)) {
+		level->user = true;
+		return bulk_frame(folded->bulk, add_cut(folded, reason));
+	}
+	known = find_frame(folded, piece);
+	if (!known)
+		return -ENOMEM;
+	level->user |= !known->kernel;
+	return bulk_frame(folded->bulk, known->frame);
+}
+
+static size_t common_length(struct text a, struct text b)
+{
+	size_t most = a.len < b.len ? a.len : b.len, at = 0;
+
+	for (; at + sizeof(uint64_t) <= most; at += sizeof(uint64_t)) {
+		uint64_t left, right;
+
+		memcpy(&left, a.data + at, sizeof(left));
+		memcpy(&right, b.data + at, sizeof(right));
+		if (left != right)
+			break;
+	}
+	while (at < most && a.data[at] == b.data[at])
+		at++;
+	return at;
+}
+
+/* Leaves the levels that this stack does not share with the one before. */
+static void leave(struct folded *folded, struct text stack)
+{
+	size_t common = common_length(stack, folded->before);
+
+	while (folded->depth) {
+		size_t end = folded->levels[folded->depth - 1].end;
+
+		if (end < common || (end == common && (end == stack.len || stack.data[end] == ';')))
+			break;
+		folded->depth--;
+	}
+	if (folded->depth < (size_t)(folded->named ? 2 : 1))
+		folded->reason = PROFILE_NONE;
+	folded->before = stack;
+}
+
+/*
+ * The next frames of a stack, from *at on. Behind the last separator there may be an empty one. What looking them up
+ * will read is fetched here.
+ */
+static size_t take_pieces(const struct folded *folded, struct text stack, size_t *at, struct piece *pieces)
+{
+	size_t len = 0;
+
+	for (; *at <= stack.len && len < PIECES; len++) {
+		struct text text = { stack.data + *at, stack.len - *at };
+		const char *end = memchr(text.data, ';', text.len);
+
+		text.len = end ? (size_t)(end - text.data) : text.len;
+		pieces[len] = (struct piece){ text, *at + text.len, hash_text(folded, text) };
+		index_fetch(&folded->index, pieces[len].hash);
+		*at += text.len + 1;
+	}
+	for (size_t i = 0; i < len; i++) {
+		size_t start = index_start(&folded->index, pieces[i].hash);
+		uint32_t number = index_next(&folded->index, pieces[i].hash, &start);
+
+		if (number)
+			__builtin_prefetch(&folded->known[number]);
+	}
+	return len;
+}
+
+static int add_stack(struct folded *folded, struct text stack)
+{
+	struct piece pieces[PIECES];
+	size_t at;
+	int err;
+
+	leave(folded, stack);
+	err = bulk_begin(folded->bulk, folded->depth ? folded->depth - folded->named : 0);
+	at = folded->depth ? folded->levels[folded->depth - 1].end + 1 : 0;
+	while (!err && at <= stack.len) {
+		size_t len = take_pieces(folded, stack, &at, pieces);
+
+		for (size_t i = 0; i < len && !err; i++)
+			err = enter(folded, &pieces[i]);
+	}
+	return err;
+}
+
 static int add_line(struct folded *folded, const struct line *line)
 {
 	struct profile_sample sample = { .value = line->count };
-	struct text stack = line->stack;
+	const struct level *leaf;
 	int err;
 
 	if (__builtin_add_overflow(folded->sum, line->count, &folded->sum))
 		return fail_plain(-EINVAL, "line %zu: the counts add up to more than can be", folded->number);
-	if (folded->comms) {
-		struct text comm = take(&stack, ';');
-
-		sample.comm = is(comm, "[unnamed]") ? PROFILE_NONE : add_text(folded, comm);
-		sample.process = add_process(folded, sample.comm);
-	}
-	err = add_stack(folded, stack, line->count, &sample.stack);
-	if (!err && profile_add_sample(folded->profile, &sample) == PROFILE_FULL)
-		err = -ENOMEM;
-	return err == -ENOMEM ? fail(err, "reading a profile") : err;
-}
-
-/* Checks every line, and finds whether the first frames can be names of processes. */
-static int survey(struct folded folded, bool *ret_comms, bool *ret_by_wick)
-{
-	struct line line;
-	int more;
-
-	*ret_comms = true;
-	while ((more = next_line(&folded, &line)) > 0) {
-		struct text first = take(&line.stack, ';'), second = take(&line.stack, ';'), reason;
-
-		if (!is(first, "[unnamed]") && unescape(&folded, first).len > COMM_MAX)
-			*ret_comms = false;
-		*ret_by_wick |= take_reason(second, &reason);
-	}
-	buf_free(&folded.scratch);
-	return more;
+	err = add_stack(folded, line->stack);
+	if (err)
+		return err;
+	leaf = &folded->levels[folded->depth - 1];
+	sample.process = folded->process;
+	sample.comm = folded->comm;
+	err = bulk_end(folded->bulk, &sample);
+	if (err)
+		return err;
+	folded->user += leaf->user ? line->count : 0;
+	if (!folded->reason)
+		return 0;
+	folded->by_wick = true;
+	folded->cut += line->count;
+	return profile_add_counter(folded->profile, "cut", profile_text(folded->profile, folded->reason, NULL),
+				   line->count);
 }
 
 static int add_counters(struct folded *folded)
@@ -344,29 +521,48 @@ static int add_counters(struct folded *folded)
 	return err ? err : profile_add_counter(folded->profile, "stack", "complete", folded->user - folded->cut);
 }
 
-int in_folded(struct profile **ret, const void *data, size_t len)
+/* -EAGAIN: a first frame cannot be the name of a process. */
+static int read_lines(struct folded *folded)
 {
-	struct folded folded = { .rest = { data, len } };
-	struct line line;
+	struct line line = { 0 };
 	int err, more = 0;
 
+	err = profile_new(&folded->profile);
+	err = err ? err : bulk_new(&folded->bulk, folded->profile);
+	index_seed(folded->seed);
+	folded->levels = calloc(DEPTH_MAX + 1, sizeof(*folded->levels));
+	if (err || !folded->levels)
+		return -ENOMEM;
+	profile_meta(folded->profile)->unit = profile_string(folded->profile, "samples");
+	while (!err && (more = next_line(folded, &line)) > 0)
+		err = add_line(folded, &line);
+	if (more < 0)
+		return fail_hint(more, "a profile is a .wick file or folded stacks, `a;b;c 12` a line");
+	err = err ? err : bulk_flush(folded->bulk);
+	return err ? err : add_counters(folded);
+}
+
+int in_folded(struct profile **ret, const void *data, size_t len)
+{
+	struct text all = { data, len };
+	int err = -EAGAIN;
+
 	if (len >= strlen(BOM) && !memcmp(data, BOM, strlen(BOM)))
-		folded.rest = (struct text){ (const char *)data + strlen(BOM), len - strlen(BOM) };
-	err = survey(folded, &folded.comms, &folded.by_wick);
-	if (err)
-		return fail_hint(err, "a profile is a .wick file or folded stacks, `a;b;c 12` a line");
-	err = profile_new(&folded.profile);
-	if (!err) {
-		profile_meta(folded.profile)->unit = profile_string(folded.profile, "samples");
-		while (!err && (more = next_line(&folded, &line)) > 0)
-			err = add_line(&folded, &line);
-		err = err ? err : more;
+		all = (struct text){ (const char *)data + strlen(BOM), len - strlen(BOM) };
+	for (int comms = 1; comms >= 0 && err == -EAGAIN; comms--) {
+		struct folded folded = { .rest = all, .comms = comms };
+
+		folded.nul = all.len ? memchr(all.data, '\0', all.len) : NULL;
+		err = read_lines(&folded);
+		if (!err)
+			*ret = folded.profile;
+		else
+			profile_free(folded.profile);
+		bulk_free(folded.bulk);
+		index_free(&folded.index);
+		free(folded.known);
+		free(folded.levels);
+		buf_free(&folded.scratch);
 	}
-	err = err ? err : add_counters(&folded);
-	buf_free(&folded.scratch);
-	if (err)
-		profile_free(folded.profile);
-	else
-		*ret = folded.profile;
 	return err == -ENOMEM ? fail(err, "reading a profile") : err;
 }

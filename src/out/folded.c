@@ -9,85 +9,206 @@
 #include "out/out.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/index.h"
+#include "base/intern.h"
+#include "base/text.h"
 #include "out/lines.h"
+#include "out/paths.h"
 #include "profile/profile.h"
 
-static const char *const suffixes[FRAME_KINDS] = {
-	[FRAME_KERNEL] = "_[k]",
-	[FRAME_JIT] = "_[j]",
-	[FRAME_INLINE] = "_[i]",
+/* A line to be: samples that look alike. */
+struct one {
+	uint64_t count;
+	uint64_t rank; /* among all lines */
+	uint32_t comm; /* text; NONE: it has none */
+	uint32_t path;
 };
 
-/* The longest stack of all samples. Walking up ends: each step goes to a smaller number. */
-static size_t greatest_depth(const struct profile *profile)
+struct folded {
+	const struct profile *profile;
+	struct paths paths;
+	struct one *list;
+	struct index index;
+	uint32_t len; /* from 1 on */
+};
+
+static uint32_t hash_line(uint32_t comm, uint32_t path)
 {
-	size_t greatest = 0;
-
-	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES); i++) {
-		size_t depth = 0;
-
-		for (uint32_t node = profile_sample(profile, i)->stack; node;
-		     node = profile_node(profile, node)->parent)
-			depth++;
-		if (depth > greatest)
-			greatest = depth;
-	}
-	return greatest;
+	return index_hash(index_mix((uint64_t)comm << 32 | path, 0x9e3779b97f4a7c15ULL));
 }
 
-/* `nodes` has room for the greatest depth. */
-static void add_stack(const struct profile *profile, uint32_t stack, uint32_t *nodes, struct buf *line)
+static int add_line(struct folded *folded, uint32_t comm, uint32_t path, uint64_t count)
 {
-	size_t depth = 0;
+	uint32_t hash = hash_line(comm, path), number;
+	size_t at = index_start(&folded->index, hash);
 
-	for (uint32_t node = stack; node; node = profile_node(profile, node)->parent)
-		nodes[depth++] = node;
-	while (depth--) {
-		uint32_t frame = profile_node(profile, nodes[depth])->frame;
-		const char *suffix = suffixes[profile_frame(profile, frame)->kind];
-
-		buf_addc(line, ';');
-		out_frame_text(profile, frame, line);
-		if (suffix)
-			buf_adds(line, suffix);
-	}
+	if (!count) /* it says nothing */
+		return 0;
+	while ((number = index_next(&folded->index, hash, &at)))
+		if (folded->list[number].comm == comm && folded->list[number].path == path) {
+			folded->list[number].count += count;
+			return 0;
+		}
+	folded->list[folded->len] = (struct one){ .count = count, .comm = comm, .path = path };
+	return index_add(&folded->index, hash, folded->len++);
 }
 
-/* Adds up the samples by the text of their line. */
-static int fold(const struct profile *profile, struct lines *lines)
+/* Samples of one process come one after the other: its name is not looked up for each. */
+static int add_samples(struct folded *folded)
 {
-	autofree uint32_t *nodes = calloc(greatest_depth(profile) + 1, sizeof(*nodes));
-	autobuf struct buf line = { 0 };
-	int err = nodes ? 0 : -ENOMEM;
+	uint32_t count = profile_count(folded->profile, PROFILE_SAMPLES), comm = PROFILE_NONE;
+	const struct profile_sample *before = profile_sample(folded->profile, 0);
+	autobuf struct buf text = { 0 };
+	int err = 0;
+
+	folded->len = 1;
+	folded->list = calloc(count, sizeof(*folded->list));
+	if (!folded->list)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < count && !err; i++) {
+		const struct profile_sample *sample = profile_sample(folded->profile, i);
+
+		if (!out_has_comm(folded->profile, i)) {
+			comm = PROFILE_NONE;
+		} else if (i == 1 || sample->process != before->process || sample->comm != before->comm || !comm) {
+			buf_clear(&text);
+			out_comm_text(folded->profile, i, &text);
+			comm = paths_text(&folded->paths, &text);
+			if (comm == UINT32_MAX)
+				return -ENOMEM;
+		}
+		err = add_line(folded, comm, paths_of(&folded->paths, sample->stack), sample->value);
+		before = sample;
+	}
+	return err;
+}
+
+/* The text of the root-most frame. */
+static uint32_t first_text(const struct paths *paths, uint32_t path)
+{
+	while (paths->nodes[path].parent)
+		path = paths->nodes[path].parent;
+	return paths->made ? paths->nodes[path].frame : paths->text_of[paths->nodes[path].frame];
+}
+
+static int rank_lines(struct folded *folded)
+{
+	autofree unsigned char *ends = calloc(folded->paths.len, 1);
+	int err;
+
+	if (!ends)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < folded->len; i++)
+		ends[folded->list[i].path] = 1;
+	err = paths_rank(&folded->paths, ends);
+	for (uint32_t i = 1; i < folded->len && !err; i++) {
+		struct one *line = &folded->list[i];
+		uint32_t first = line->comm ? line->comm : first_text(&folded->paths, line->path);
+		bool more = line->comm ? line->path : folded->paths.nodes[line->path].parent;
+
+		line->rank =
+			(uint64_t)paths_text_rank(&folded->paths, first, more) << 32 | folded->paths.ranks[line->path];
+	}
+	return err;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct one *left = a, *right = b;
+
+	if (left->count != right->count)
+		return left->count < right->count ? 1 : -1;
+	return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int write_lines(struct folded *folded, struct buf *out)
+{
+	int err = 0;
+
+	qsort(folded->list + 1, folded->len - 1, sizeof(*folded->list), compare);
+	for (uint32_t i = 1; i < folded->len && !err; i++) {
+		const struct one *line = &folded->list[i];
+
+		if (line->comm) {
+			size_t len;
+			const char *comm = intern_get(folded->paths.texts, line->comm, &len);
+
+			buf_add(out, comm, len);
+			if (line->path)
+				buf_addc(out, ';');
+		}
+		err = paths_add(&folded->paths, line->path, out);
+		buf_addc(out, ' ');
+		text_number(out, line->count);
+		buf_addc(out, '\n');
+	}
+	return err ? err : buf_error(out);
+}
+
+static int write_ranked(const struct profile *profile, struct buf *out)
+{
+	struct folded folded = { .profile = profile };
+	int err = paths_init(&folded.paths, profile);
+
+	err = err ? err : add_samples(&folded);
+	err = err ? err : rank_lines(&folded);
+	index_free(&folded.index);
+	err = err ? err : write_lines(&folded, out);
+	paths_free(&folded.paths);
+	free(folded.list);
+	return err;
+}
+
+/*
+ * Where some samples are somebody's and others nobody's, a name and a root-most frame may be the same text: such lines
+ * are told apart by their text alone.
+ */
+static int write_mixed(const struct profile *profile, struct buf *out)
+{
+	autobuf struct buf text = { 0 };
+	struct lines lines = { 0 };
+	struct paths paths = { 0 };
+	int err = paths_init(&paths, profile);
 
 	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES) && !err; i++) {
 		const struct profile_sample *sample = profile_sample(profile, i);
 
-		buf_clear(&line);
-		out_comm_text(profile, i, &line);
-		add_stack(profile, sample->stack, nodes, &line);
-		err = buf_error(&line);
-		err = err ? err : lines_add(lines, line.data, line.len, sample->value);
+		buf_clear(&text);
+		if (out_has_comm(profile, i)) {
+			out_comm_text(profile, i, &text);
+			if (sample->stack)
+				buf_addc(&text, ';');
+		}
+		err = paths_add(&paths, paths_of(&paths, sample->stack), &text);
+		err = err ? err : buf_error(&text);
+		err = err ? err : lines_add(&lines, text.data, text.len, sample->value);
 	}
+	lines_sort_hottest_first(&lines);
+	for (size_t i = 0; i < lines.len && !err; i++) {
+		buf_adds(out, lines.list[i].text);
+		buf_addc(out, ' ');
+		text_number(out, lines.list[i].count);
+		buf_addc(out, '\n');
+		err = buf_error(out);
+	}
+	paths_free(&paths);
+	lines_free(&lines);
 	return err;
 }
 
 int out_folded(const struct profile *profile, struct buf *out)
 {
-	struct lines lines = { 0 };
-	int err = fold(profile, &lines);
+	bool somebodys = false, nobodys = false;
 
-	if (!err) {
-		lines_sort_hottest_first(&lines);
-		for (size_t i = 0; i < lines.len; i++)
-			buf_addf(out, "%s %" PRIu64 "\n", lines.list[i].text, lines.list[i].count);
-		err = buf_error(out);
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES); i++) {
+		bool has = out_has_comm(profile, i);
+
+		somebodys |= has;
+		nobodys |= !has;
 	}
-	lines_free(&lines);
-	return err;
+	return somebodys && nobodys ? write_mixed(profile, out) : write_ranked(profile, out);
 }

@@ -55,6 +55,12 @@ void out_module_text(const struct profile *profile, unsigned int number, struct 
 	}
 }
 
+/* Not even where it is: an empty name of folded stacks. */
+static bool is_unknown(const struct profile_frame *frame)
+{
+	return frame->kind == FRAME_USER && !frame->name && !frame->file && !frame->address;
+}
+
 void out_frame_text(const struct profile *profile, unsigned int number, struct buf *out)
 {
 	const struct profile_frame *frame = profile_frame(profile, number);
@@ -69,10 +75,37 @@ void out_frame_text(const struct profile *profile, unsigned int number, struct b
 		add_escaped(profile, frame->name, out);
 		return;
 	}
+	if (is_unknown(frame)) {
+		buf_adds(out, "[unknown]");
+		return;
+	}
 	out_module_text(profile, number, out);
 	/* The addresses of one JIT's code say nothing, and each would be a function of its own. */
 	if (frame->kind != FRAME_JIT)
 		buf_addf(out, "+0x%" PRIx64, frame->address);
+}
+
+void out_folded_frame(const struct profile *profile, unsigned int number, struct buf *out)
+{
+	static const char *const suffixes[FRAME_KINDS] = {
+		[FRAME_KERNEL] = "_[k]",
+		[FRAME_JIT] = "_[j]",
+		[FRAME_INLINE] = "_[i]",
+	};
+	const struct profile_frame *frame = profile_frame(profile, number);
+
+	if (is_unknown(frame))
+		return;
+	out_frame_text(profile, number, out);
+	if (suffixes[frame->kind])
+		buf_adds(out, suffixes[frame->kind]);
+}
+
+bool out_has_comm(const struct profile *profile, unsigned int number)
+{
+	const struct profile_sample *sample = profile_sample(profile, number);
+
+	return sample->process || sample->comm || !sample->stack;
 }
 
 void out_comm_text(const struct profile *profile, unsigned int number, struct buf *out)

@@ -6,6 +6,7 @@
 #ifndef WICK_OUT_OUT_H
 #define WICK_OUT_OUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
@@ -31,8 +32,12 @@ out_writer out_report;
 
 /* Appends a frame as people see it: its name, or file+0xoffset; escaped so that it can stand in a folded line. */
 void out_frame_text(const struct profile *profile, unsigned int frame, struct buf *out);
+/* The same as it stands in a folded line: with the suffix of its kind; a frame of which nothing is known is empty. */
+void out_folded_frame(const struct profile *profile, unsigned int frame, struct buf *out);
 /* What the frame's code is part of: the name of a file, or [kernel], [jit], [vdso]. Escaped alike, as is a comm. */
 void out_module_text(const struct profile *profile, unsigned int frame, struct buf *out);
 void out_comm_text(const struct profile *profile, unsigned int sample, struct buf *out);
+/* Whether it is known whose sample it is; of those that are nobody's a folded line has the stack alone. */
+bool out_has_comm(const struct profile *profile, unsigned int sample);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of the model. Each is an array of records beside an intern table of their keys, both numbered alike: the
- * number under which a key is interned is the number of its record, so finding compares whole keys and never confuses
- * two records. The key is what the record was when added: filling in a name later does not hide it from being found.
+ * The tables of the model. Each is an array of records beside what finds them again, by comparing whole keys, so two
+ * records are never confused. Records that are filled in later (files, frames, processes) have their keys interned,
+ * both numbered alike: the key is what the record was when added, and filling in a name does not hide it from being
+ * found. Those that never change are their own keys, under an index: there are millions of nodes and samples.
  *
  * Invariants: record 0 of each table is all zero; what a record refers to was there before it, hence a node's parent
  * has a smaller number than the node, and walking up ends.
@@ -13,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/index.h"
 #include "base/intern.h"
 
 #define FIRST_CAP 16u
+#define FETCH_MAX 64 /* more than a processor fetches at a time */
 
 /* A label set as it is kept. */
 struct label {
@@ -24,7 +27,8 @@ struct label {
 };
 
 struct table {
-	struct intern *keys; /* none for events: each is its own */
+	struct intern *keys; /* of what is filled in later */
+	struct index index;  /* of what is not; events have neither: each is its own */
 	void *records;       /* none for strings: they are their keys */
 	uint32_t len, cap;
 };
@@ -32,6 +36,7 @@ struct table {
 struct profile {
 	struct table tables[PROFILE_TABLES];
 	struct profile_meta *meta;
+	uint64_t seed[2];
 };
 
 static const size_t record_size[PROFILE_TABLES] = {
@@ -40,6 +45,12 @@ static const size_t record_size[PROFILE_TABLES] = {
 	[PROFILE_SAMPLES] = sizeof(struct profile_sample), [PROFILE_EVENTS] = sizeof(struct profile_event),
 	[PROFILE_LABELS] = sizeof(struct label),           [PROFILE_COUNTERS] = sizeof(struct profile_counter),
 };
+
+static bool has_keys(enum profile_table which)
+{
+	return which == PROFILE_STRINGS || which == PROFILE_FILES || which == PROFILE_FRAMES ||
+	       which == PROFILE_PROCESSES;
+}
 
 static uint64_t pair(uint32_t high, uint32_t low)
 {
@@ -63,6 +74,7 @@ static bool table_reserve(struct table *table, size_t size)
 	records = reallocarray(table->records, cap, size);
 	if (!records)
 		return false;
+	index_large_pages(records, cap * size);
 	table->records = records;
 	table->cap = cap;
 	return true;
@@ -77,22 +89,39 @@ static void *record_at(const struct profile *profile, enum profile_table which, 
 	return (char *)table->records + (size_t)number * record_size[which];
 }
 
-/* The record's number; it is copied in if its key (NULL: it has none) is new. */
+/* The record's number; it is copied in if its key is new. */
 static uint32_t record_add(struct profile *profile, enum profile_table which, const uint64_t *key, size_t key_size,
 			   const void *record)
 {
 	struct table *table = &profile->tables[which];
-	uint32_t number = table->len;
+	uint32_t number;
 
 	if (!table_reserve(table, record_size[which]))
 		return PROFILE_FULL;
-	if (key)
-		number = intern_bytes(table->keys, key, key_size);
+	number = intern_bytes(table->keys, key, key_size);
 	if (number == PROFILE_FULL || number < table->len)
 		return number;
 	table->len++;
 	memcpy(record_at(profile, which, number), record, record_size[which]);
 	return number;
+}
+
+static uint32_t hash_words(const struct profile *profile, uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t mixed = index_mix(a ^ profile->seed[0], b ^ profile->seed[1]);
+
+	return index_hash(index_mix(mixed ^ c, profile->seed[0] | 1));
+}
+
+/* A record that is known to be new, found again under this hash. */
+static uint32_t record_append(struct profile *profile, enum profile_table which, uint32_t hash, const void *record)
+{
+	struct table *table = &profile->tables[which];
+
+	if (!table_reserve(table, record_size[which]) || index_add(&table->index, hash, table->len))
+		return PROFILE_FULL;
+	memcpy((char *)table->records + (size_t)table->len * record_size[which], record, record_size[which]);
+	return table->len++;
 }
 
 static bool known(const struct profile *profile, enum profile_table which, uint32_t number)
@@ -103,6 +132,7 @@ static bool known(const struct profile *profile, enum profile_table which, uint3
 static void table_free(struct table *table)
 {
 	intern_free(table->keys);
+	index_free(&table->index);
 	free(table->records);
 	*table = (struct table){ 0 };
 }
@@ -111,7 +141,7 @@ static void table_free(struct table *table)
 static int table_new(struct table *ret, enum profile_table which)
 {
 	*ret = (struct table){ 0 };
-	if (which != PROFILE_EVENTS && intern_new(&ret->keys) < 0)
+	if (has_keys(which) && intern_new(&ret->keys) < 0)
 		return -ENOMEM;
 	if (which == PROFILE_STRINGS)
 		return 0;
@@ -129,6 +159,7 @@ int profile_new(struct profile **ret)
 
 	if (!profile)
 		return -ENOMEM;
+	index_seed(profile->seed);
 	profile->meta = calloc(1, sizeof(*profile->meta));
 	for (int i = 0; i < PROFILE_TABLES && !err; i++)
 		err = table_new(&profile->tables[i], (enum profile_table)i);
@@ -189,14 +220,62 @@ uint32_t profile_add_frame(struct profile *profile, const struct profile_frame *
 	return record_add(profile, PROFILE_FRAMES, key, sizeof(key), frame);
 }
 
+static uint32_t hash_node(const struct profile *profile, const struct profile_node *node)
+{
+	return hash_words(profile, pair(node->parent, node->frame), 0, 0);
+}
+
+static uint32_t add_node(struct profile *profile, const struct profile_node *node, uint32_t hash)
+{
+	const struct table *table = &profile->tables[PROFILE_NODES];
+	const struct profile_node *nodes = table->records;
+	size_t at = index_start(&table->index, hash);
+	uint32_t number;
+
+	while ((number = index_next(&table->index, hash, &at)))
+		if (nodes[number].parent == node->parent && nodes[number].frame == node->frame)
+			return number;
+	if (!known(profile, PROFILE_NODES, node->parent) || !known(profile, PROFILE_FRAMES, node->frame))
+		return PROFILE_FULL;
+	return record_append(profile, PROFILE_NODES, hash, node);
+}
+
 uint32_t profile_add_node(struct profile *profile, uint32_t parent, uint32_t frame)
 {
 	const struct profile_node node = { .parent = parent, .frame = frame };
-	const uint64_t key = pair(parent, frame);
 
-	if (!known(profile, PROFILE_NODES, parent) || !known(profile, PROFILE_FRAMES, frame))
-		return PROFILE_FULL;
-	return record_add(profile, PROFILE_NODES, &key, sizeof(key), &node);
+	return add_node(profile, &node, hash_node(profile, &node));
+}
+
+/* Fetches what looking for these hashes will read: the slots, then the records they lead to. */
+static void fetch(const struct table *table, size_t record, const uint32_t *hashes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		index_fetch(&table->index, hashes[i]);
+	for (size_t i = 0; i < len; i++) {
+		size_t at = index_start(&table->index, hashes[i]);
+		uint32_t number = index_next(&table->index, hashes[i], &at);
+
+		if (number)
+			__builtin_prefetch((const char *)table->records + number * record);
+	}
+}
+
+void profile_add_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret)
+{
+	while (len) {
+		size_t some = len < FETCH_MAX ? len : FETCH_MAX;
+		uint32_t hashes[FETCH_MAX];
+
+		for (size_t i = 0; i < some; i++)
+			hashes[i] = hash_node(profile, &nodes[i]);
+		fetch(&profile->tables[PROFILE_NODES], sizeof(*nodes), hashes, some);
+		for (size_t i = 0; i < some; i++)
+			ret[i] = add_node(profile, &nodes[i], hashes[i]);
+		nodes += some;
+		ret += some;
+		len -= some;
+	}
 }
 
 uint32_t profile_add_process(struct profile *profile, uint32_t pid, uint64_t start)
@@ -207,30 +286,69 @@ uint32_t profile_add_process(struct profile *profile, uint32_t pid, uint64_t sta
 	return record_add(profile, PROFILE_PROCESSES, key, sizeof(key), &process);
 }
 
-uint32_t profile_add_sample(struct profile *profile, const struct profile_sample *sample)
+static bool same_sample(const struct profile_sample *a, const struct profile_sample *b)
 {
-	const uint64_t key[] = { pair(sample->stack, sample->process), pair(sample->tid, sample->comm),
-				 sample->labels };
-	uint32_t count = profile->tables[PROFILE_SAMPLES].len;
-	struct profile_sample *there;
+	return a->stack == b->stack && a->process == b->process && a->tid == b->tid && a->comm == b->comm &&
+	       a->labels == b->labels;
+}
+
+static uint32_t hash_sample(const struct profile *profile, const struct profile_sample *sample)
+{
+	return hash_words(profile, pair(sample->stack, sample->process), pair(sample->tid, sample->comm),
+			  sample->labels);
+}
+
+static uint32_t add_sample(struct profile *profile, const struct profile_sample *sample, uint32_t hash)
+{
+	const struct table *table = &profile->tables[PROFILE_SAMPLES];
+	struct profile_sample *samples = table->records;
+	size_t at = index_start(&table->index, hash);
 	uint32_t number;
 
+	while ((number = index_next(&table->index, hash, &at)))
+		if (same_sample(&samples[number], sample)) {
+			samples[number].value += sample->value;
+			return number;
+		}
 	if (!known(profile, PROFILE_NODES, sample->stack) || !known(profile, PROFILE_PROCESSES, sample->process) ||
 	    !known(profile, PROFILE_STRINGS, sample->comm) || !known(profile, PROFILE_LABELS, sample->labels))
 		return PROFILE_FULL;
-	number = record_add(profile, PROFILE_SAMPLES, key, sizeof(key), sample);
-	if (number >= count) /* new, or PROFILE_FULL */
-		return number;
-	there = record_at(profile, PROFILE_SAMPLES, number);
-	there->value += sample->value;
-	return number;
+	return record_append(profile, PROFILE_SAMPLES, hash, sample);
+}
+
+uint32_t profile_add_sample(struct profile *profile, const struct profile_sample *sample)
+{
+	return add_sample(profile, sample, hash_sample(profile, sample));
+}
+
+int profile_add_samples(struct profile *profile, const struct profile_sample *samples, size_t len)
+{
+	int err = 0;
+
+	while (len) {
+		size_t some = len < FETCH_MAX ? len : FETCH_MAX;
+		uint32_t hashes[FETCH_MAX];
+
+		for (size_t i = 0; i < some; i++)
+			hashes[i] = hash_sample(profile, &samples[i]);
+		fetch(&profile->tables[PROFILE_SAMPLES], sizeof(*samples), hashes, some);
+		for (size_t i = 0; i < some; i++)
+			if (add_sample(profile, &samples[i], hashes[i]) == PROFILE_FULL)
+				err = -ENOMEM;
+		samples += some;
+		len -= some;
+	}
+	return err;
 }
 
 uint32_t profile_add_event(struct profile *profile, const struct profile_event *event)
 {
-	if (!known(profile, PROFILE_SAMPLES, event->sample))
+	struct table *table = &profile->tables[PROFILE_EVENTS];
+
+	if (!known(profile, PROFILE_SAMPLES, event->sample) || !table_reserve(table, sizeof(*event)))
 		return PROFILE_FULL;
-	return record_add(profile, PROFILE_EVENTS, NULL, 0, event);
+	((struct profile_event *)table->records)[table->len] = *event;
+	return table->len++;
 }
 
 static int compare_strings(const struct profile *profile, uint32_t a, uint32_t b)
@@ -245,13 +363,20 @@ static int compare_strings(const struct profile *profile, uint32_t a, uint32_t b
 
 static uint32_t push_label(struct profile *profile, uint32_t rest, uint32_t key, uint32_t value)
 {
-	const struct label *below = record_at(profile, PROFILE_LABELS, rest);
+	const struct table *table = &profile->tables[PROFILE_LABELS];
+	const struct label *labels = table->records, *below = record_at(profile, PROFILE_LABELS, rest);
 	const struct label label = { .rest = rest, .key = key, .value = value, .depth = below->depth + 1 };
-	const uint64_t id[] = { pair(rest, key), value };
+	uint32_t hash, number;
+	size_t at;
 
 	if (rest == PROFILE_FULL || label.depth > PROFILE_LABELS_MAX)
 		return PROFILE_FULL;
-	return record_add(profile, PROFILE_LABELS, id, sizeof(id), &label);
+	hash = hash_words(profile, pair(rest, key), value, 0);
+	at = index_start(&table->index, hash);
+	while ((number = index_next(&table->index, hash, &at)))
+		if (labels[number].rest == rest && labels[number].key == key && labels[number].value == value)
+			return number;
+	return record_append(profile, PROFILE_LABELS, hash, &label);
 }
 
 /* The greatest key is outermost: take off what is greater than the new one, put that on, and the others back. */
@@ -282,17 +407,23 @@ uint32_t profile_add_label(struct profile *profile, uint32_t set, uint32_t key, 
 int profile_add_counter(struct profile *profile, const char *group, const char *name, uint64_t value)
 {
 	const struct profile_counter counter = { .group = profile_string(profile, group),
-						 .name = profile_string(profile, name) };
-	const uint64_t key = pair(counter.group, counter.name);
-	uint32_t number;
+						 .name = profile_string(profile, name),
+						 .value = value };
+	const struct table *table = &profile->tables[PROFILE_COUNTERS];
+	struct profile_counter *counters = table->records;
+	uint32_t hash, number;
+	size_t at;
 
 	if (counter.group == PROFILE_FULL || counter.name == PROFILE_FULL)
 		return -ENOMEM;
-	number = record_add(profile, PROFILE_COUNTERS, &key, sizeof(key), &counter);
-	if (number == PROFILE_FULL)
-		return -ENOMEM;
-	((struct profile_counter *)record_at(profile, PROFILE_COUNTERS, number))->value += value;
-	return 0;
+	hash = hash_words(profile, pair(counter.group, counter.name), 0, 0);
+	at = index_start(&table->index, hash);
+	while ((number = index_next(&table->index, hash, &at)))
+		if (counters[number].group == counter.group && counters[number].name == counter.name) {
+			counters[number].value += value;
+			return 0;
+		}
+	return record_append(profile, PROFILE_COUNTERS, hash, &counter) == PROFILE_FULL ? -ENOMEM : 0;
 }
 
 const char *profile_text(const struct profile *profile, uint32_t string, size_t *ret_len)
@@ -370,8 +501,8 @@ int profile_take_stacks(struct profile *profile, struct profile_stacks *ret)
 	}
 	*ret = (struct profile_stacks){ nodes->records, samples->records, events->records,
 					nodes->len,     samples->len,     events->len };
-	intern_free(nodes->keys);
-	intern_free(samples->keys);
+	index_free(&nodes->index);
+	index_free(&samples->index);
 	*nodes = fresh[0];
 	*samples = fresh[1];
 	*events = fresh[2];
@@ -403,6 +534,7 @@ size_t profile_memory(const struct profile *profile)
 		sum += (size_t)table->cap * record_size[i];
 		if (table->keys)
 			sum += intern_memory(table->keys);
+		sum += index_bytes(&table->index);
 	}
 	return sum;
 }

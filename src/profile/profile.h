@@ -124,6 +124,12 @@ uint32_t profile_add_node(struct profile *profile, uint32_t parent, uint32_t fra
 uint32_t profile_add_process(struct profile *profile, uint32_t pid, uint64_t start); /* fill the rest in place */
 /* The same (stack, process, tid, comm, labels) adds to the value. */
 uint32_t profile_add_sample(struct profile *profile, const struct profile_sample *sample);
+/*
+ * Several at once, which do not refer to each other: memory is fetched for all of them before it is waited for. Numbers
+ * of nodes come out in `ret`; of samples none, but -ENOMEM if one could not be added.
+ */
+void profile_add_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret);
+int profile_add_samples(struct profile *profile, const struct profile_sample *samples, size_t len);
 uint32_t profile_add_event(struct profile *profile, const struct profile_event *event);
 /* Labels of a set are pairs of strings, sorted by key. A set is found by adding one pair to another set. */
 uint32_t profile_add_label(struct profile *profile, uint32_t set, uint32_t key, uint32_t value);

@@ -65,10 +65,10 @@ static void check_leads_back(const struct buf *out, const uint8_t *data, size_t 
 	for (size_t i = 0; i < out->len; at++) {
 		unsigned byte = (unsigned char)out->data[i];
 
-		if (byte == '\\') {
+		if (byte == '\\' && out->len - i >= 4 && out->data[i + 1] == 'x' &&
+		    strspn(out->data + i + 2, "0123456789abcdef") >= 2) {
 			char digits[3] = { 0 };
 
-			require(out->len - i >= 4 && out->data[i + 1] == 'x');
 			memcpy(digits, out->data + i + 2, 2);
 			byte = (unsigned)strtoul(digits, NULL, 16);
 			i += 4;

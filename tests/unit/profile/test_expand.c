@@ -89,9 +89,9 @@ static void test_between_its_callers_and_what_it_calls(void **state)
 	count(f, STACK(f, f->a, f->b), 3);
 	count(f, STACK(f, f->a, f->c), 2);
 	BECOMES(f, f->b, f->x, f->y, f->b); /* innermost first */
-	assert_folded(f, "[unnamed];a;b;y_[i];x_[i];c 5\n"
-			 "[unnamed];a;b;y_[i];x_[i] 3\n"
-			 "[unnamed];a;c 2\n");
+	assert_folded(f, "a;b;y_[i];x_[i];c 5\n"
+			 "a;b;y_[i];x_[i] 3\n"
+			 "a;c 2\n");
 }
 
 static void test_the_same_frame_again_in_a_stack(void **state)
@@ -100,7 +100,7 @@ static void test_the_same_frame_again_in_a_stack(void **state)
 
 	count(f, STACK(f, f->b, f->b), 1);
 	BECOMES(f, f->b, f->x, f->b);
-	assert_folded(f, "[unnamed];b;x_[i];b;x_[i] 1\n");
+	assert_folded(f, "b;x_[i];b;x_[i] 1\n");
 }
 
 /* A function inlined into itself: one frame, twice. */
@@ -110,7 +110,7 @@ static void test_recursion(void **state)
 
 	count(f, STACK(f, f->b), 1);
 	BECOMES(f, f->b, f->x, f->x, f->b);
-	assert_folded(f, "[unnamed];b;x_[i];x_[i] 1\n");
+	assert_folded(f, "b;x_[i];x_[i] 1\n");
 }
 
 static void test_what_becomes_equal_is_added_up(void **state)
@@ -122,7 +122,7 @@ static void test_what_becomes_equal_is_added_up(void **state)
 	count(f, STACK(f, f->a, f->c), 7);
 	BECOMES(f, f->b, f->a);
 	BECOMES(f, f->c, f->a);
-	assert_folded(f, "[unnamed];a;a 11\n");
+	assert_folded(f, "a;a 11\n");
 	assert_int_equal(profile_count(f->profile, PROFILE_SAMPLES), 2);
 	assert_int_equal(profile_count(f->profile, PROFILE_EVENTS), 3);
 	for (uint32_t i = 1; i < 3; i++) {
@@ -149,7 +149,7 @@ static void test_nothing_to_do(void **state)
 
 	count(f, STACK(f, f->a, f->b), 1);
 	assert_int_equal(expand_frame(f->expand, f->a, NULL, 0), 0);
-	assert_folded(f, "[unnamed];a;b 1\n");
+	assert_folded(f, "a;b 1\n");
 	expand_free(NULL);
 }
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Linear probing over slots of (hash, number). In: hashes, of which nothing is expected but that they differ where
+ * keys do; numbers of somebody's records. Invariant: a number lies between the place its hash begins at and the next
+ * free slot, without a gap. A place is the upper bits of the hash, so growing reads the slots alone, in order.
+ */
+#include "base/index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#define FIRST_BITS 4
+#define HASH_BITS 32
+#define LARGE_PAGE ((uintptr_t)2 << 20)
+
+void index_free(struct index *index)
+{
+	if (!index)
+		return;
+	free(index->slots);
+	*index = (struct index){ 0 };
+}
+
+static void put(struct index *index, struct index_slot slot)
+{
+	size_t at = slot.hash >> index->shift;
+
+	while (index->slots[at].number)
+		at = (at + 1) & (index->cap - 1);
+	index->slots[at] = slot;
+}
+
+static int grow(struct index *index)
+{
+	struct index bigger = { .len = index->len };
+
+	bigger.shift = index->cap ? index->shift - 1 : HASH_BITS - FIRST_BITS;
+	if (index->cap && !index->shift)
+		return -ENOMEM;
+	bigger.cap = (size_t)1 << (HASH_BITS - bigger.shift);
+	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return -ENOMEM;
+	index_large_pages(bigger.slots, bigger.cap * sizeof(*bigger.slots));
+	for (size_t i = 0; i < index->cap; i++)
+		if (index->slots[i].number)
+			put(&bigger, index->slots[i]);
+	free(index->slots);
+	*index = bigger;
+	return 0;
+}
+
+int index_add(struct index *index, uint32_t hash, uint32_t number)
+{
+	if (index->len >= index->cap / 4 * 3) {
+		int err = grow(index);
+
+		if (err)
+			return err;
+	}
+	put(index, (struct index_slot){ hash, number });
+	index->len++;
+	return 0;
+}
+
+size_t index_bytes(const struct index *index)
+{
+	return index->cap * sizeof(*index->slots);
+}
+
+void index_large_pages(void *memory, size_t bytes)
+{
+	uintptr_t from = ((uintptr_t)memory + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	uintptr_t to = ((uintptr_t)memory + bytes) & ~(LARGE_PAGE - 1);
+
+	if (bytes >= 2 * LARGE_PAGE && from < to)
+		madvise((void *)from, to - from, MADV_HUGEPAGE); /* a wish: without it, it is only slower */
+}
+
+void index_seed(uint64_t seed[2])
+{
+	const size_t len = 2 * sizeof(*seed);
+
+	/* Early in boot there may be no randomness yet: then an address, which ASLR at least varies. */
+	if (getrandom(seed, len, GRND_NONBLOCK) != (ssize_t)len) {
+		seed[0] = (uintptr_t)seed;
+		seed[1] = seed[0] * 0x9e3779b97f4a7c15ULL | 1;
+	}
+}

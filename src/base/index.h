@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash table that holds numbers of records, not the records: whoever owns them compares them. {0} is an empty one.
+ * Eight bytes a slot, a part of the hash in it, so that looking for what is not there rarely touches a record.
+ *
+ *   at = index_start(&index, hash);
+ *   while ((number = index_next(&index, hash, &at)))
+ *           if (records[number] is the one)
+ *                   return number;
+ *   err = index_add(&index, hash, new_number);
+ */
+#ifndef WICK_BASE_INDEX_H
+#define WICK_BASE_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct index_slot {
+	uint32_t hash;
+	uint32_t number; /* 0: free */
+};
+
+struct index {
+	struct index_slot *slots;
+	size_t cap; /* power of two, or 0 */
+	size_t len;
+	unsigned shift; /* hash >> shift is where a search begins */
+};
+
+void index_free(struct index *index);
+/* Of a number that is not 0 and not in it. 0 or -ENOMEM, then nothing has changed. */
+int index_add(struct index *index, uint32_t hash, uint32_t number);
+size_t index_bytes(const struct index *index);
+/* Asks for large pages under large memory that is read here and there: most of such reads' time is finding the page. */
+void index_large_pages(void *memory, size_t bytes);
+/* Random numbers to key hashes with, so that nobody can choose keys that collide. */
+void index_seed(uint64_t seed[2]);
+
+static inline size_t index_start(const struct index *index, uint32_t hash)
+{
+	return index->cap ? hash >> index->shift : 0;
+}
+
+/* The next number under this hash; 0 when there is no more. At least a quarter of the slots is free. */
+static inline uint32_t index_next(const struct index *index, uint32_t hash, size_t *at)
+{
+	if (!index->cap)
+		return 0;
+	for (;;) {
+		const struct index_slot *slot = &index->slots[*at];
+
+		if (!slot->number)
+			return 0;
+		*at = (*at + 1) & (index->cap - 1);
+		if (slot->hash == hash)
+			return slot->number;
+	}
+}
+
+/* Begins to fetch where a search would begin. */
+static inline void index_fetch(const struct index *index, uint32_t hash)
+{
+	if (index->cap)
+		__builtin_prefetch(&index->slots[hash >> index->shift]);
+}
+
+/* A hash of 64 bits, mixed well, to one for the table. */
+static inline uint32_t index_hash(uint64_t mixed)
+{
+	return (uint32_t)(mixed >> 32);
+}
+
+/* Two words to one, for keys: both halves of a product depend on all bits of the factors. */
+static inline uint64_t index_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+#endif

@@ -22,7 +22,7 @@ DESTDIR :=
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
 BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c map.c opt.c text.c)
-PROFILE_SRCS := $(addprefix src/profile/,bulk.c expand.c filter.c profile.c)
+PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c profile.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
@@ -31,8 +31,8 @@ WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
 COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c refused.c sampler.c selftest.c \
 	tables.c ticks.c)
 IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
-OUT_SRCS := $(addprefix src/out/,advice.c bcc.c folded.c formats.c frame.c lines.c paths.c report.c report_callers.c report_quality.c report_tables.c report_tree.c stats.c tally.c tree.c wick.c)
-CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c input.c outputs.c profile.c profile_options.c record.c record_options.c \
+OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c folded.c formats.c frame.c lines.c paths.c report.c report_callers.c report_quality.c report_tables.c report_tree.c stats.c tally.c tree.c wick.c)
+CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c session.c values.c)
 MAIN_SRC := src/main.c
 
@@ -48,13 +48,13 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
 UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json map opt text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
 	worker/protocol worker/worker \
-	profile/expand profile/filter profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/identity in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
+	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/identity in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
 TEST_TOOLS := goname listframes mkprofile probe progtags replay rows symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap kallsyms maps place rows symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)
@@ -104,7 +104,7 @@ BPFTOOL = $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools*/*/
 
 CFLAGS := -O2 -g
 LDFLAGS :=
-LDLIBS := -lbpf -ldw -lelf -liberty -llzma -lbz2 -lz -lzstd -lxxhash -lpthread
+LDLIBS := -lbpf -ldw -lelf -liberty -llzma -lbz2 -lz -lzstd -lxxhash -lpthread -lm
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CPPFLAGS := -D_GNU_SOURCE -DWICK_RELEASE='"$(VERSION)"' -Isrc -I$(BUILD)/gen
@@ -209,7 +209,7 @@ $(eval $(call flavour,$(BUILD)/fuzz,$(CLANG),$(FUZZ_FLAGS) -fsanitize=fuzzer-no-
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/fuzz/libwick.a
 	$(call say,FUZZ,$@)
 	$Q$(CLANG) $(FUZZ_FLAGS) -Itests -fsanitize=fuzzer -MMD -MP -MF $@.d -MT $@ -o $@ $< $(BUILD)/fuzz/libwick.a \
-		-ldw -lelf -liberty -llzma -lz -lzstd -lxxhash
+		-ldw -lelf -liberty -llzma -lz -lzstd -lxxhash -lm
 
 -include $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%.d)
 

@@ -13,6 +13,8 @@ static const struct command *const commands[] = {
 	&command_profile,
 	&command_report,
 	&command_convert,
+	&command_merge,
+	&command_diff,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))

@@ -11,6 +11,7 @@ enum exit_status {
 	EXIT_DONE = 0,
 	EXIT_MACHINE = 1, /* the machine said no */
 	EXIT_USAGE = 2,   /* bad usage or option value */
+	EXIT_ABOVE = 3,   /* diff: more than --fail-above allows */
 };
 
 struct command {
@@ -26,6 +27,8 @@ extern const struct command command_record;
 extern const struct command command_profile;
 extern const struct command command_report;
 extern const struct command command_convert;
+extern const struct command command_merge;
+extern const struct command command_diff;
 
 /* Prints the command's help; returns EXIT_DONE. */
 int command_help(const struct command *command);

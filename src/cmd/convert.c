@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "base/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/input.h"
+#include "cmd/filters.h"
 #include "cmd/outputs.h"
 #include "profile/profile.h"
 
@@ -14,7 +14,11 @@ struct convert_options {
 	struct opt_list outputs;
 	const char *format;
 	const char *stats;
+	struct filter_options filter;
 };
+
+#define ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct convert_options, filter.field), help, hint },
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_list, offsetof(struct convert_options, outputs),
@@ -23,7 +27,7 @@ static const struct opt options[] = {
 	  "wick folded report" },
 	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON",
 	  "file" },
-	{ 0 },
+	FILTER_OPTIONS(ROW){ 0 },
 };
 
 static int convert(const struct convert_options *asked, const char *path)
@@ -33,7 +37,7 @@ static int convert(const struct convert_options *asked, const char *path)
 	int err = outputs_open(&outputs, &asked->outputs, asked->format, asked->stats);
 	int status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
 
-	err = err ? err : input_read(&profile, path);
+	err = err ? err : filters_read(&asked->filter, path, &profile);
 	err = err ? err : outputs_write(outputs, profile);
 	outputs_free(outputs);
 	profile_free(profile);
@@ -50,6 +54,8 @@ static int run(const struct command *command, int argc, char **argv)
 		status = command_usage(command, status);
 	} else if (operands.len != 1 || status != argc) {
 		fail_plain(-EINVAL, "convert: one profile to read, and it was given %zu", operands.len);
+		status = command_usage(command, -EINVAL);
+	} else if (filters_check(&asked.filter)) {
 		status = command_usage(command, -EINVAL);
 	} else {
 		status = convert(&asked, operands.items[0]);

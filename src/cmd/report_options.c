@@ -70,7 +70,8 @@ int report_arguments_read(const struct report_arguments *arguments, struct repor
 	ret->tree = arguments->tree;
 	ret->quality = arguments->quality;
 	ret->callers = arguments->callers;
-	ret->filter = (struct filter_options){ arguments->focus, arguments->ignore, arguments->hide };
+	ret->filter =
+		(struct filter_options){ arguments->focus, arguments->ignore, arguments->hide, arguments->process };
 	if (ret->quality && (ret->tree || ret->callers))
 		return fail_plain(-EINVAL, "--quality: not together with --%s", ret->tree ? "tree" : "callers");
 	err = read_number(arguments->top, "top", 0, INT_MAX, &ret->top);

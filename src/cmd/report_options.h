@@ -11,7 +11,7 @@ struct report_options;
 
 /* As given. */
 struct report_arguments {
-	const char *top, *callers, *by, *focus, *ignore, *hide, *percent_limit, *width;
+	const char *top, *callers, *by, *focus, *ignore, *hide, *process, *percent_limit, *width;
 	bool tree, quality;
 };
 
@@ -26,6 +26,7 @@ struct report_arguments {
 	ROW("focus", "REGEX", opt_text, focus, "only stacks with a matching frame", NULL)                            \
 	ROW("ignore", "REGEX", opt_text, ignore, "no stacks with a matching frame", NULL)                            \
 	ROW("hide", "REGEX", opt_text, hide, "take matching frames out of stacks", NULL)                             \
+	ROW("process", "PID|REGEX", opt_text, process, "only processes with this pid or a matching name", NULL)      \
 	ROW("percent-limit", "PERCENT", opt_text, percent_limit, "paths with less are not shown (1, or more)", NULL) \
 	ROW("quality", NULL, opt_flag, quality, "how far to trust it, in full", NULL)                                \
 	ROW("width", "COLUMNS", opt_text, width, "columns (those of the terminal, or 80)", NULL)

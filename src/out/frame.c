@@ -55,6 +55,17 @@ void out_module_text(const struct profile *profile, unsigned int number, struct 
 	}
 }
 
+void out_function_module(const struct profile *profile, unsigned int number, struct buf *out)
+{
+	const struct profile_frame *frame = profile_frame(profile, number);
+
+	if ((frame->kind == FRAME_USER || frame->kind == FRAME_INLINE) && !frame->file &&
+	    (frame->name || !frame->address))
+		buf_addc(out, '-');
+	else
+		out_module_text(profile, number, out);
+}
+
 /* Not even where it is: an empty name of folded stacks. */
 static bool is_unknown(const struct profile_frame *frame)
 {

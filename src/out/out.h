@@ -36,6 +36,8 @@ void out_frame_text(const struct profile *profile, unsigned int frame, struct bu
 void out_folded_frame(const struct profile *profile, unsigned int frame, struct buf *out);
 /* What the frame's code is part of: the name of a file, or [kernel], [jit], [vdso]. Escaped alike, as is a comm. */
 void out_module_text(const struct profile *profile, unsigned int frame, struct buf *out);
+/* The same for tables of functions: - for a name whose file is not known, as in folded stacks. */
+void out_function_module(const struct profile *profile, unsigned int frame, struct buf *out);
 void out_comm_text(const struct profile *profile, unsigned int sample, struct buf *out);
 /* Whether it is known whose sample it is; of those that are nobody's a folded line has the stack alone. */
 bool out_has_comm(const struct profile *profile, unsigned int sample);

@@ -107,13 +107,14 @@ static int write_filter(const struct report *report)
 	autobuf struct buf line = { 0 };
 	uint64_t all = 0;
 
-	if (!filter->focus && !filter->ignore && !filter->hide)
+	if (!filter_asked(filter))
 		return 0;
 	for (uint32_t i = 1; i < profile_count(report->whole, PROFILE_SAMPLES); i++)
 		all += profile_sample(report->whole, i)->value;
 	add_pattern(&line, "focus", filter->focus);
 	add_pattern(&line, "ignore", filter->ignore);
 	add_pattern(&line, "hide", filter->hide);
+	add_pattern(&line, "process", filter->process);
 	buf_adds(&line, ": ");
 	text_thousands(&line, report->tally.total);
 	buf_adds(&line, " of ");
@@ -244,7 +245,7 @@ int report_write(const struct profile *profile, const struct report_options *opt
 	report.width = options->width ? options->width : REPORT_WIDTH;
 	if (report.width < REPORT_WIDTH_MIN)
 		report.width = REPORT_WIDTH_MIN;
-	if (options->filter.focus || options->filter.ignore || options->filter.hide) {
+	if (filter_asked(&options->filter)) {
 		err = filter_new(&filter, &options->filter);
 		err = err ? err : filter_apply(filter, profile, texts, &filtered);
 		report.profile = filtered;

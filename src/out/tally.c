@@ -94,17 +94,6 @@ static uint32_t number_of(struct tally_memory *memory, struct intern *intern, si
 	return intern_bytes(intern, memory->scratch.data + from, memory->scratch.len - from);
 }
 
-static void add_module(const struct tally *tally, uint32_t number, struct buf *out)
-{
-	const struct profile_frame *frame = profile_frame(tally->profile, number);
-
-	/* A name whose file is not known, as in folded stacks. */
-	if ((frame->kind == FRAME_USER || frame->kind == FRAME_INLINE) && frame->name && !frame->file)
-		buf_addc(out, '-');
-	else
-		out_module_text(tally->profile, number, out);
-}
-
 static int name_frame(struct tally *tally, uint32_t number)
 {
 	struct tally_memory *memory = tally->memory;
@@ -121,7 +110,7 @@ static int name_frame(struct tally *tally, uint32_t number)
 	buf_addc(&memory->scratch, ';');
 	name_len = memory->scratch.len;
 	if (number)
-		add_module(tally, number, &memory->scratch);
+		out_function_module(tally->profile, number, &memory->scratch);
 	else
 		buf_addc(&memory->scratch, '-');
 	module = number_of(memory, memory->modules, name_len);
@@ -202,7 +191,7 @@ static void add_group_name(const struct tally *tally, uint32_t number, enum tall
 		break;
 	case TALLY_MODULE:
 		if (frame)
-			add_module(tally, frame, out);
+			out_function_module(tally->profile, frame, out);
 		else
 			buf_adds(out, NO_STACK);
 		break;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the profile that a filter leaves of another one. Each frame is matched once, each node is judged once, from
- * the verdict on its parent: the cost does not grow with the depth of stacks.
- *
- * Records are added through profile.h again, and two that differ only in what was filled in later may become one:
- * numbers are therefore translated.
+ * Builds the profile that a filter leaves of another one. Each frame is matched once, each process too, each node is
+ * judged once, from the verdict on its parent: the cost does not grow with the depth of stacks.
  */
 #include "profile/filter.h"
 
@@ -16,16 +13,20 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/text.h"
+#include "profile/copy.h"
 #include "profile/profile.h"
 #include "profile/wick_format.h"
 
 #define REGEX_ERROR_MAX 128
 
-enum pattern { FOCUS, IGNORE, HIDE, PATTERNS };
+enum pattern { FOCUS, IGNORE, HIDE, PROCESS, PATTERNS };
+#define FRAME_PATTERNS PROCESS /* those before it are of frames */
 
 struct filter {
 	regex_t patterns[PATTERNS];
 	bool given[PATTERNS];
+	uint32_t pid; /* of PROCESS, if that is a number; else 0 */
 };
 
 /* The work of one filter_apply. */
@@ -33,15 +34,18 @@ struct copier {
 	const struct filter *filter;
 	const struct profile *from;
 	struct profile *to;
-	uint32_t *strings, *files, *processes, *frames, *labels, *nodes, *samples; /* numbers in `to` */
-	unsigned char *matches;                                                    /* by frame: bits of the patterns */
-	unsigned char *verdicts; /* by node: bits of the patterns met from the root to it */
+	struct copy copy;
+	uint32_t *nodes, *samples; /* numbers in `to` */
+	unsigned char *matches;    /* by frame: bits of the patterns */
+	unsigned char *verdicts;   /* by node: bits of the patterns met from the root to it */
+	unsigned char *names;      /* by string: whether that is a process asked for; 0: not known yet */
 };
 
 int filter_new(struct filter **ret, const struct filter_options *options)
 {
-	const char *const texts[PATTERNS] = { options->focus, options->ignore, options->hide };
-	static const char *const names[PATTERNS] = { "focus", "ignore", "hide" };
+	const char *const texts[PATTERNS] = { options->focus, options->ignore, options->hide, options->process };
+	static const char *const names[PATTERNS] = { "focus", "ignore", "hide", "process" };
+	uint64_t pid = 0;
 	struct filter *filter = calloc(1, sizeof(*filter));
 
 	if (!filter)
@@ -57,6 +61,8 @@ int filter_new(struct filter **ret, const struct filter_options *options)
 		}
 		filter->given[i] = texts[i];
 	}
+	if (options->process && !text_u64(options->process, &pid) && pid <= UINT32_MAX)
+		filter->pid = (uint32_t)pid;
 	*ret = filter;
 	return 0;
 }
@@ -73,38 +79,27 @@ void filter_free(struct filter *filter)
 
 static void copier_free(struct copier *copier)
 {
-	free(copier->strings);
-	free(copier->files);
-	free(copier->processes);
-	free(copier->frames);
-	free(copier->labels);
+	copy_free(&copier->copy);
 	free(copier->nodes);
 	free(copier->samples);
 	free(copier->matches);
 	free(copier->verdicts);
+	free(copier->names);
 	profile_free(copier->to);
-}
-
-static uint32_t *numbers_for(const struct copier *copier, enum profile_table table)
-{
-	return calloc(profile_count(copier->from, table), sizeof(uint32_t));
 }
 
 static int copier_prepare(struct copier *copier)
 {
-	copier->strings = numbers_for(copier, PROFILE_STRINGS);
-	copier->files = numbers_for(copier, PROFILE_FILES);
-	copier->processes = numbers_for(copier, PROFILE_PROCESSES);
-	copier->frames = numbers_for(copier, PROFILE_FRAMES);
-	copier->labels = numbers_for(copier, PROFILE_LABELS);
-	copier->nodes = numbers_for(copier, PROFILE_NODES);
-	copier->samples = numbers_for(copier, PROFILE_SAMPLES);
+	int err = profile_new(&copier->to);
+
+	copier->nodes = calloc(profile_count(copier->from, PROFILE_NODES), sizeof(*copier->nodes));
+	copier->samples = calloc(profile_count(copier->from, PROFILE_SAMPLES), sizeof(*copier->samples));
 	copier->matches = calloc(profile_count(copier->from, PROFILE_FRAMES), 1);
 	copier->verdicts = calloc(profile_count(copier->from, PROFILE_NODES), 1);
-	if (!copier->strings || !copier->files || !copier->processes || !copier->frames || !copier->labels ||
-	    !copier->nodes || !copier->samples || !copier->matches || !copier->verdicts)
+	copier->names = calloc(profile_count(copier->from, PROFILE_STRINGS), 1);
+	if (err || !copier->nodes || !copier->samples || !copier->matches || !copier->verdicts || !copier->names)
 		return -ENOMEM;
-	return profile_new(&copier->to);
+	return copy_begin(&copier->copy, copier->from, copier->to);
 }
 
 static int match_frames(struct copier *copier, filter_text *const *texts)
@@ -118,81 +113,11 @@ static int match_frames(struct copier *copier, filter_text *const *texts)
 			buf_addc(&text, '\0');
 			if (buf_error(&text))
 				return buf_error(&text);
-			for (int p = 0; p < PATTERNS; p++)
+			for (int p = 0; p < FRAME_PATTERNS; p++)
 				if (copier->filter->given[p] &&
 				    !regexec(&copier->filter->patterns[p], text.data, 0, NULL, 0))
 					copier->matches[i] |= (unsigned char)(1 << p);
 		}
-	return 0;
-}
-
-static int copy_strings_and_files(struct copier *copier)
-{
-	for (uint32_t i = 1; i < profile_count(copier->from, PROFILE_STRINGS); i++) {
-		size_t len;
-		const char *text = profile_text(copier->from, i, &len);
-
-		copier->strings[i] = profile_bytes(copier->to, text, len);
-		if (copier->strings[i] == PROFILE_FULL)
-			return -ENOMEM;
-	}
-	for (uint32_t i = 1; i < profile_count(copier->from, PROFILE_FILES); i++) {
-		struct profile_file file = *profile_file(copier->from, i);
-
-		file.path = copier->strings[file.path];
-		file.build_id = copier->strings[file.build_id];
-		file.reason = copier->strings[file.reason];
-		copier->files[i] = profile_add_file(copier->to, &file);
-		if (copier->files[i] == PROFILE_FULL)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int copy_processes(struct copier *copier)
-{
-	uint32_t count = profile_count(copier->from, PROFILE_PROCESSES);
-
-	for (uint32_t i = 1; i < count; i++) {
-		const struct profile_process *process = profile_process(copier->from, i);
-
-		copier->processes[i] = profile_add_process(copier->to, process->pid, process->start);
-		if (copier->processes[i] == PROFILE_FULL)
-			return -ENOMEM;
-	}
-	for (uint32_t i = 1; i < count; i++) { /* a parent may come after its child */
-		const struct profile_process *process = profile_process(copier->from, i);
-		struct profile_process *copy = profile_process(copier->to, copier->processes[i]);
-
-		copy->parent = copier->processes[process->parent];
-		copy->comm = copier->strings[process->comm];
-		copy->exe = copier->strings[process->exe];
-		copy->cgroup = copier->strings[process->cgroup];
-	}
-	return 0;
-}
-
-static int copy_frames_and_labels(struct copier *copier)
-{
-	for (uint32_t i = 1; i < profile_count(copier->from, PROFILE_FRAMES); i++) {
-		struct profile_frame frame = *profile_frame(copier->from, i);
-
-		frame.file = copier->files[frame.file];
-		frame.process = copier->processes[frame.process];
-		frame.name = copier->strings[frame.name];
-		copier->frames[i] = profile_add_frame(copier->to, &frame);
-		if (copier->frames[i] == PROFILE_FULL)
-			return -ENOMEM;
-	}
-	for (uint32_t i = 1; i < profile_count(copier->from, PROFILE_LABELS); i++) {
-		uint32_t rest, key, value;
-
-		profile_label(copier->from, i, &rest, &key, &value);
-		copier->labels[i] = profile_add_label(copier->to, copier->labels[rest], copier->strings[key],
-						      copier->strings[value]);
-		if (copier->labels[i] == PROFILE_FULL)
-			return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -206,8 +131,8 @@ static int copy_nodes(struct copier *copier)
 		copier->verdicts[i] = copier->verdicts[node->parent] | match;
 		copier->nodes[i] = copier->nodes[node->parent];
 		if (!(match & 1 << HIDE))
-			copier->nodes[i] =
-				profile_add_node(copier->to, copier->nodes[node->parent], copier->frames[node->frame]);
+			copier->nodes[i] = profile_add_node(copier->to, copier->nodes[node->parent],
+							    copier->copy.frames[node->frame]);
 		if (copier->nodes[i] == PROFILE_FULL)
 			return -ENOMEM;
 	}
@@ -225,17 +150,32 @@ static bool passes(const struct copier *copier, uint32_t stack)
 	return !(verdict & 1 << HIDE) || copier->nodes[stack];
 }
 
+/* Of a process that was asked for: by its pid, or by the name the sample has. */
+static bool is_asked_for(struct copier *copier, const struct profile_sample *sample)
+{
+	const struct profile_process *process = profile_process(copier->from, sample->process);
+	uint32_t comm = sample->comm ? sample->comm : process->comm;
+	const struct filter *filter = copier->filter;
+
+	if (!filter->given[PROCESS])
+		return true;
+	if (filter->pid && process->pid == filter->pid)
+		return true;
+	if (!copier->names[comm])
+		copier->names[comm] =
+			regexec(&filter->patterns[PROCESS], profile_text(copier->from, comm, NULL), 0, NULL, 0) ? 1 : 2;
+	return copier->names[comm] == 2;
+}
+
 static int copy_samples(struct copier *copier)
 {
 	for (uint32_t i = 1; i < profile_count(copier->from, PROFILE_SAMPLES); i++) {
-		struct profile_sample sample = *profile_sample(copier->from, i);
+		const struct profile_sample *old = profile_sample(copier->from, i);
+		struct profile_sample sample;
 
-		if (!passes(copier, sample.stack))
+		if (!passes(copier, old->stack) || !is_asked_for(copier, old))
 			continue;
-		sample.stack = copier->nodes[sample.stack];
-		sample.process = copier->processes[sample.process];
-		sample.comm = copier->strings[sample.comm];
-		sample.labels = copier->labels[sample.labels];
+		sample = copy_sample(&copier->copy, i, copier->nodes[old->stack]);
 		copier->samples[i] = profile_add_sample(copier->to, &sample);
 		if (copier->samples[i] == PROFILE_FULL)
 			return -ENOMEM;
@@ -255,7 +195,7 @@ static int copy_meta(struct copier *copier)
 	struct profile_meta meta = *profile_meta(copier->from);
 	int err = 0;
 
-#define TRANSLATE(field) meta.field = copier->strings[meta.field];
+#define TRANSLATE(field) meta.field = copier->copy.strings[meta.field];
 	WICK_META_STRINGS(TRANSLATE)
 #undef TRANSLATE
 	*profile_meta(copier->to) = meta;
@@ -275,9 +215,6 @@ int filter_apply(const struct filter *filter, const struct profile *from, filter
 	int err = copier_prepare(&copier);
 
 	err = err ? err : match_frames(&copier, texts);
-	err = err ? err : copy_strings_and_files(&copier);
-	err = err ? err : copy_processes(&copier);
-	err = err ? err : copy_frames_and_labels(&copier);
 	err = err ? err : copy_nodes(&copier);
 	err = err ? err : copy_samples(&copier);
 	err = err ? err : copy_meta(&copier);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Choosing stacks by their frames, as pprof does: focus keeps the stacks that have a matching frame, ignore drops those
- * that have one, hide takes matching frames out (a stack of which nothing is left is dropped). Patterns are POSIX
- * extended regular expressions, matched anywhere in a frame's text.
+ * that have one, hide takes matching frames out (a stack of which nothing is left is dropped). And by process: its pid, or
+ * its name. Patterns are POSIX extended regular expressions, matched anywhere in a text.
  */
 #ifndef WICK_PROFILE_FILTER_H
 #define WICK_PROFILE_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
@@ -15,10 +16,16 @@ struct profile;
 
 struct filter_options {
 	const char *focus, *ignore, *hide; /* NULL: not asked for */
+	const char *process;
 };
 
 /* Appends a text of a frame that patterns are matched with. */
 typedef void filter_text(const struct profile *profile, unsigned int frame, struct buf *out);
+
+static inline bool filter_asked(const struct filter_options *options)
+{
+	return options->focus || options->ignore || options->hide || options->process;
+}
 
 /* -EINVAL with fail() set if a pattern is not one. */
 int filter_new(struct filter **ret, const struct filter_options *options);

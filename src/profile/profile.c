@@ -488,6 +488,14 @@ uint64_t profile_counter_value(const struct profile *profile, const char *group,
 	return 0;
 }
 
+void profile_shift_events(struct profile *profile, uint64_t us)
+{
+	struct profile_event *events = profile->tables[PROFILE_EVENTS].records;
+
+	for (uint32_t i = 1; i < profile->tables[PROFILE_EVENTS].len; i++)
+		events[i].time_us += us;
+}
+
 int profile_take_stacks(struct profile *profile, struct profile_stacks *ret)
 {
 	struct table *nodes = &profile->tables[PROFILE_NODES], *samples = &profile->tables[PROFILE_SAMPLES];

@@ -150,6 +150,9 @@ void profile_label(const struct profile *profile, uint32_t set, uint32_t *ret_re
 		   uint32_t *ret_value);
 uint64_t profile_counter_value(const struct profile *profile, const char *group, const char *name); /* 0 if unknown */
 
+/* Moves all events to so much later. */
+void profile_shift_events(struct profile *profile, uint64_t us);
+
 /*
  * For transformations: what can be made anew from other frames. Taken out, the profile has no stacks, samples or events
  * until they are added again; numbers are those that the records had.

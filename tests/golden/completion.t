@@ -69,13 +69,15 @@ has 'a pid' "$$" wick record -p "$$"
 has 'a pid behind a comma' "1,$$" wick record -p "1,$$"
 completes 'a CPU' 0 wick record -C 0
 completes 'a file, with a blank' 'a b.wick' wick convert a
+completes 'files for merge' 'a b.wick' wick merge a
+completes 'files for diff' 'a b.wick' wick diff 'a b.wick' a
 completes 'a file for an option' 'a b.wick' wick record -o a
 completes 'a folder, and no file' 'sub dir' wick record --cgroup ''
 completes 'behind -- it is for others' '' wick record -- --fr
 
 # Options and values are those of help, for every command.
 commands=$("$WICK" --help | sed -n '/^usage/,/^examples/s/^  \([a-z]*\) .*/\1/p')
-is 'the commands' "${commands//$'\n'/ }" 'record profile report convert'
+is 'the commands' "${commands//$'\n'/ }" 'record profile report convert merge diff'
 for command in $commands; do
 	COMP_WORDS=(wick "$command" -)
 	COMP_CWORD=2

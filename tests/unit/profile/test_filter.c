@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -44,16 +45,20 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void apply(struct fixture *f, const char *focus, const char *ignore, const char *hide)
+static void apply_options(struct fixture *f, const struct filter_options *options)
 {
-	const struct filter_options options = { focus, ignore, hide };
 	struct filter *filter;
 
 	profile_free(f->filtered);
 	f->filtered = NULL;
-	assert_int_equal(filter_new(&filter, &options), 0);
+	assert_int_equal(filter_new(&filter, options), 0);
 	assert_int_equal(filter_apply(filter, f->profile, texts, &f->filtered), 0);
 	filter_free(filter);
+}
+
+static void apply(struct fixture *f, const char *focus, const char *ignore, const char *hide)
+{
+	apply_options(f, &(struct filter_options){ .focus = focus, .ignore = ignore, .hide = hide });
 }
 
 /* The profile that is left, as folded stacks. */
@@ -179,6 +184,27 @@ static void test_names_filled_in_later(void **state)
 	assert_left(f, "sh;a 3\n");
 }
 
+static void test_process(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t pid;
+	char digits[16];
+
+	example_fill(f->profile);
+	apply_options(f, &(struct filter_options){ .process = "^sh$" });
+	assert_left(f, MAIN KERNEL CUT);
+	apply_options(f, &(struct filter_options){ .process = "^sh$", .ignore = "kernel" });
+	assert_left(f, MAIN CUT);
+	apply_options(f, &(struct filter_options){ .process = "nobody" });
+	assert_left(f, "");
+	pid = profile_process(f->profile, profile_sample(f->profile, 1)->process)->pid;
+	snprintf(digits, sizeof(digits), "%u", pid);
+	apply_options(f, &(struct filter_options){ .process = digits });
+	assert_true(profile_count(f->filtered, PROFILE_SAMPLES) > 1);
+	for (uint32_t i = 1; i < profile_count(f->filtered, PROFILE_SAMPLES); i++)
+		assert_int_equal(profile_process(f->filtered, profile_sample(f->filtered, i)->process)->pid, pid);
+}
+
 static void test_bad_pattern(void **state)
 {
 	const struct filter_options options = { .ignore = "a(b" };
@@ -204,6 +230,7 @@ int main(void)
 		with_profile(test_all_of_it),
 		with_profile(test_around_the_stacks),
 		with_profile(test_names_filled_in_later),
+		with_profile(test_process),
 		cmocka_unit_test(test_bad_pattern),
 	};
 

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wick diff: what grew and what shrank between two saved profiles, and whether that is more than chance. Needs no root
+ * and no kernel. With --fail-above it is a test: it ends with EXIT_ABOVE if a function surely grew by more than that.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/file.h"
+#include "base/opt.h"
+#include "cmd/cmd.h"
+#include "cmd/filters.h"
+#include "cmd/report_options.h"
+#include "out/diff.h"
+#include "out/report.h"
+#include "profile/diff.h"
+#include "profile/profile.h"
+
+struct asked {
+	const char *output, *format, *fail_above, *top, *width;
+	bool normalize;
+	struct filter_options filter;
+	double limit; /* negative: none */
+	const struct diff_format *chosen;
+	struct diff_options shape;
+};
+
+#define ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct asked, filter.field), help, hint },
+
+static const struct opt options[] = {
+	{ 'o', "output", "FILE", opt_text, offsetof(struct asked, output),
+	  "where to write; its suffix chooses the format; - is standard output", "file" },
+	{ 'f', "format", "FORMAT", opt_text, offsetof(struct asked, format), "report or folded", "report folded" },
+	{ 0, "normalize", NULL, opt_flag, offsetof(struct asked, normalize),
+	  "scale the counts before to the sum after, in folded stacks", NULL },
+	{ 0, "fail-above", "POINTS", opt_text, offsetof(struct asked, fail_above),
+	  "exit 3 if a function surely grew by more percentage points", NULL },
+	FILTER_OPTIONS(ROW){ 0, "top", "N", opt_text, offsetof(struct asked, top), "functions shown (15)", NULL },
+	{ 0, "width", "COLUMNS", opt_text, offsetof(struct asked, width), "columns (those of the terminal, or 80)",
+	  NULL },
+	{ 0 },
+};
+
+static int choose_format(struct asked *asked)
+{
+	const char *path = asked->output ? asked->output : "-";
+	autobuf struct buf names = { 0 };
+
+	asked->chosen = NULL;
+	for (const struct diff_format *format = diff_formats; format->name; format++) {
+		size_t len = strlen(path), suffix = strlen(format->suffix);
+		bool fits = asked->format ? !strcmp(asked->format, format->name)
+					  : len > suffix && !strcmp(path + len - suffix, format->suffix);
+
+		if (fits && !asked->chosen)
+			asked->chosen = format;
+		buf_addf(&names, "%s%s (%s)", names.len ? ", " : "", format->name, format->suffix);
+	}
+	if (!asked->chosen && !asked->format && !strcmp(path, "-"))
+		asked->chosen = &diff_formats[0];
+	if (asked->chosen)
+		return 0;
+	if (asked->format)
+		fail_plain(-EINVAL, "format '%s': no such format for a difference", asked->format);
+	else
+		fail_plain(-EINVAL, "output '%s': its suffix names no format for a difference", path);
+	return fail_hint(-EINVAL, "there are %s", buf_error(&names) ? "" : names.data);
+}
+
+static int read_limit(struct asked *asked)
+{
+	char *end;
+
+	asked->limit = -1;
+	if (!asked->fail_above)
+		return 0;
+	asked->limit = strtod(asked->fail_above, &end);
+	if (end == asked->fail_above || *end || !isfinite(asked->limit) || asked->limit < 0 || asked->limit > 100)
+		return fail_plain(-EINVAL, "--fail-above: '%s' is not a number of percentage points from 0 to 100",
+				  asked->fail_above);
+	return 0;
+}
+
+/* Width, number of lines and colour, read as for a report. */
+static int read_shape(struct asked *asked)
+{
+	const struct report_arguments arguments = { .top = asked->top, .width = asked->width };
+	struct report_options shape;
+	int err = report_arguments_read(&arguments, &shape);
+
+	if (err)
+		return err;
+	if (!asked->output || !strcmp(asked->output, "-"))
+		report_options_terminal(&shape);
+	asked->shape = (struct diff_options){
+		.width = shape.width, .colour = shape.colour, .top = shape.top, .normalize = asked->normalize
+	};
+	return 0;
+}
+
+/* The function that grew most among those that surely grew, by more than the limit. */
+static const struct diff_function *find_grown(const struct diff *diff, double limit, struct diff_change *ret)
+{
+	const struct diff_function *found = NULL;
+
+	*ret = (struct diff_change){ .points = limit };
+	for (uint32_t i = 1; i < diff->len; i++)
+		for (int total = 0; total <= 1; total++) {
+			const struct diff_function *one = &diff->functions[i];
+			struct diff_change change = diff_change(diff, total ? one->total : one->self);
+
+			if (change.points > ret->points && change.low > 0) {
+				*ret = change;
+				found = one;
+			}
+		}
+	return found;
+}
+
+static int judge(const struct asked *asked, const struct diff *diff)
+{
+	const struct diff_function *grown;
+	struct diff_change change;
+
+	if (asked->limit < 0)
+		return EXIT_DONE;
+	if (!diff->counts) {
+		fail_plain(-EINVAL,
+			   "--fail-above: the values are not numbers of samples: what is noise cannot be told");
+		return command_failed(EXIT_MACHINE);
+	}
+	grown = find_grown(diff, asked->limit, &change);
+	if (!grown)
+		return EXIT_DONE;
+	fail_plain(-ERANGE, "%s%s%s grew by %.2f percentage points (%+.2f to %+.2f), more than %s", grown->name,
+		   strcmp(grown->module, "-") ? " in " : "", strcmp(grown->module, "-") ? grown->module : "",
+		   change.points, change.low, change.high, asked->fail_above);
+	return command_failed(EXIT_ABOVE);
+}
+
+static int diff(struct asked *asked, const char *before, const char *after)
+{
+	struct profile *profiles[DIFF_SIDES] = { 0 };
+	autobuf struct buf text = { 0 };
+	struct output *output = NULL;
+	struct diff compared = { 0 };
+	int err, status;
+
+	asked->shape.before = strcmp(before, "-") ? before : NULL;
+	asked->shape.after = strcmp(after, "-") ? after : NULL;
+	err = output_open(&output, asked->output ? asked->output : "-");
+	err = err ? err : filters_read(&asked->filter, before, &profiles[DIFF_BEFORE]);
+	err = err ? err : filters_read(&asked->filter, after, &profiles[DIFF_AFTER]);
+	err = err ? err : out_diff(&compared, profiles[DIFF_BEFORE], profiles[DIFF_AFTER]);
+	if (!err) {
+		const struct diff_input input = { profiles[DIFF_BEFORE], profiles[DIFF_AFTER], &compared };
+
+		err = asked->chosen->write(&input, &asked->shape, &text);
+	}
+	err = err ? err : output_write(output, text.data, text.len);
+	err = err ? err : output_commit(output);
+	output_free(output);
+	status = err && err != -EPIPE ? command_failed(EXIT_MACHINE) : judge(asked, &compared);
+	diff_free(&compared);
+	profile_free(profiles[DIFF_BEFORE]);
+	profile_free(profiles[DIFF_AFTER]);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct asked asked = { 0 };
+	struct opt_list operands = { 0 };
+	int rest = opt_parse(options, argc, argv, &asked, &operands), err = rest < 0 ? rest : 0, status;
+
+	if (!err && rest != argc)
+		err = fail_plain(-EINVAL, "diff: it runs no command");
+	else if (!err && operands.len != 2)
+		err = fail_plain(-EINVAL, "diff: two profiles to compare, and it was given %zu", operands.len);
+	else if (!err && !strcmp(operands.items[0], "-") && !strcmp(operands.items[1], "-"))
+		err = fail_plain(-EINVAL, "diff: only one of the two can be standard input");
+	err = err ? err : choose_format(&asked);
+	err = err ? err : read_limit(&asked);
+	err = err ? err : filters_check(&asked.filter);
+	err = err ? err : read_shape(&asked);
+	status = err ? command_usage(command, err) : diff(&asked, operands.items[0], operands.items[1]);
+	opt_list_free(&operands);
+	return status;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.summary = "Shows what grew and what shrank between two profiles, and what of that is noise",
+	.usage = "[OPTION]... BEFORE-FILE AFTER-FILE",
+	.examples = "  wick diff cpu.wick x.folded                what grew and what shrank\n"
+		    "  wick diff --fail-above 2 cpu.wick x.folded\n"
+		    "  wick diff cpu.wick x.folded -o d.folded    both counts a line, for flame graphs\n",
+	.options = options,
+	.run = run,
+};

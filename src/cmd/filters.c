@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples chosen as asked: patterns match what people see of a frame, its name or its module. */
+#include "cmd/filters.h"
+
+#include "cmd/input.h"
+#include "out/out.h"
+#include "profile/profile.h"
+
+int filters_check(const struct filter_options *options)
+{
+	struct filter *filter = NULL;
+	int err = filter_new(&filter, options);
+
+	filter_free(filter);
+	return err;
+}
+
+int filters_apply(const struct filter_options *options, struct profile **profile)
+{
+	static filter_text *const texts[] = { out_frame_text, out_module_text, NULL };
+	struct profile *filtered = NULL;
+	struct filter *filter = NULL;
+	int err;
+
+	if (!filter_asked(options))
+		return 0;
+	err = filter_new(&filter, options);
+	err = err ? err : filter_apply(filter, *profile, texts, &filtered);
+	filter_free(filter);
+	if (err)
+		return err;
+	profile_free(*profile);
+	*profile = filtered;
+	return 0;
+}
+
+int filters_read(const struct filter_options *options, const char *path, struct profile **ret)
+{
+	struct profile *profile = NULL;
+	int err = input_read(&profile, path);
+
+	err = err ? err : filters_apply(options, &profile);
+	if (err)
+		profile_free(profile);
+	else
+		*ret = profile;
+	return err;
+}

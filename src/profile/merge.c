@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adds one profile to another. In: two profiles, of one machine or of many. Out: the first, with all samples, events and
+ * counters of both; sums of values and of counters are the sums of those that went in. The same profiles in the same
+ * order give the same result.
+ *
+ * Event times are relative to a start. It becomes the earlier one; where both wall clocks are known, events keep their
+ * distance.
+ */
+#include "profile/merge.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fail.h"
+#include "profile/copy.h"
+#include "profile/profile.h"
+
+#define NODES_AT_ONCE 1024
+#define NS_PER_US 1000
+
+static bool same_text(const struct profile *a, uint32_t left, const struct profile *b, uint32_t right)
+{
+	size_t left_len, right_len;
+	const char *left_text = profile_text(a, left, &left_len), *right_text = profile_text(b, right, &right_len);
+
+	return left_len == right_len && !memcmp(left_text, right_text, left_len);
+}
+
+static int check_units(const struct profile *into, const struct profile *from)
+{
+	uint32_t left = profile_meta(into)->unit, right = profile_meta(from)->unit;
+
+	if (!left || !right || same_text(into, left, from, right))
+		return 0;
+	return fail_plain(-EINVAL, "values in '%s' cannot be added to values in '%s'", profile_text(from, right, NULL),
+			  profile_text(into, left, NULL));
+}
+
+/*
+ * Nodes of the other profile, in its order. Those whose parents are known are looked up together: a run ends before
+ * the first one whose parent is in it.
+ */
+static int merge_nodes(const struct copy *copy, uint32_t *nodes)
+{
+	uint32_t count = profile_count(copy->from, PROFILE_NODES);
+	struct profile_node some[NODES_AT_ONCE];
+
+	for (uint32_t first = 1; first < count;) {
+		uint32_t len = 0;
+
+		while (first + len < count && len < NODES_AT_ONCE) {
+			const struct profile_node *node = profile_node(copy->from, first + len);
+
+			if (node->parent >= first)
+				break;
+			some[len++] = (struct profile_node){ nodes[node->parent], copy->frames[node->frame] };
+		}
+		profile_add_nodes(copy->to, some, len, nodes + first);
+		for (uint32_t i = first; i < first + len; i++)
+			if (nodes[i] == PROFILE_FULL)
+				return -ENOMEM;
+		first += len;
+	}
+	return 0;
+}
+
+static int merge_samples(const struct copy *copy, const uint32_t *nodes, uint32_t *samples)
+{
+	for (uint32_t i = 1; i < profile_count(copy->from, PROFILE_SAMPLES); i++) {
+		struct profile_sample sample = copy_sample(copy, i, nodes[profile_sample(copy->from, i)->stack]);
+
+		samples[i] = profile_add_sample(copy->to, &sample);
+		if (samples[i] == PROFILE_FULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* How much later the second began, in microseconds; 0 if that is not known. */
+static int64_t distance(const struct profile_meta *into, const struct profile_meta *from)
+{
+	if (!into->wall_ns || !from->wall_ns)
+		return 0;
+	if (from->wall_ns >= into->wall_ns)
+		return (int64_t)((from->wall_ns - into->wall_ns) / NS_PER_US);
+	return -(int64_t)((into->wall_ns - from->wall_ns) / NS_PER_US);
+}
+
+static int merge_events(const struct copy *copy, const uint32_t *samples)
+{
+	int64_t later = distance(profile_meta(copy->to), profile_meta(copy->from));
+	uint64_t shift = later > 0 ? (uint64_t)later : 0;
+
+	if (later < 0)
+		profile_shift_events(copy->to, (uint64_t)-later);
+	for (uint32_t i = 1; i < profile_count(copy->from, PROFILE_EVENTS); i++) {
+		struct profile_event event = *profile_event(copy->from, i);
+
+		event.sample = samples[event.sample];
+		event.time_us += shift;
+		if (profile_add_event(copy->to, &event) == PROFILE_FULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static uint64_t same_or_0(uint64_t a, uint64_t b)
+{
+	return a == b ? a : 0;
+}
+
+static void merge_meta(const struct copy *copy)
+{
+	struct profile_meta *into = profile_meta(copy->to);
+	const struct profile_meta *from = profile_meta(copy->from);
+
+	if (from->wall_ns && (!into->wall_ns || from->wall_ns < into->wall_ns)) {
+		into->wall_ns = from->wall_ns;
+		into->start_us = from->start_us;
+	}
+	into->hz = same_or_0(into->hz, from->hz);
+	into->period = same_or_0(into->period, from->period);
+	into->kernel_base = same_or_0(into->kernel_base, from->kernel_base);
+	into->cpus = into->cpus > from->cpus ? into->cpus : from->cpus;
+	into->duration_ns += from->duration_ns;
+	into->expected += from->expected;
+	into->busy_user_us += from->busy_user_us;
+	into->busy_kernel_us += from->busy_kernel_us;
+	into->idle_us += from->idle_us;
+	into->unit = into->unit ? into->unit : copy->strings[from->unit];
+	into->event = (uint32_t)same_or_0(into->event, copy->strings[from->event]);
+	into->host = (uint32_t)same_or_0(into->host, copy->strings[from->host]);
+	into->kernel = (uint32_t)same_or_0(into->kernel, copy->strings[from->kernel]);
+	into->kernel_build_id = (uint32_t)same_or_0(into->kernel_build_id, copy->strings[from->kernel_build_id]);
+	into->arch = (uint32_t)same_or_0(into->arch, copy->strings[from->arch]);
+	into->version = (uint32_t)same_or_0(into->version, copy->strings[from->version]);
+	into->command = (uint32_t)same_or_0(into->command, copy->strings[from->command]);
+}
+
+/* What a recording needed at most, or first, is no sum. */
+static bool is_extreme(const char *group, const char *name)
+{
+	return !strcmp(group, "self") && strcmp(name, "cpu_us") != 0;
+}
+
+static int merge_counters(const struct copy *copy)
+{
+	int err = 0;
+
+	for (uint32_t i = 1; i < profile_count(copy->from, PROFILE_COUNTERS) && !err; i++) {
+		const struct profile_counter *counter = profile_counter(copy->from, i);
+		const char *group = profile_text(copy->from, counter->group, NULL);
+		const char *name = profile_text(copy->from, counter->name, NULL);
+		uint64_t more = counter->value;
+
+		if (is_extreme(group, name)) {
+			uint64_t there = profile_counter_value(copy->to, group, name);
+
+			more = more > there ? more - there : 0;
+		}
+		err = profile_add_counter(copy->to, group, name, more);
+	}
+	return err;
+}
+
+int merge_into(struct profile *into, const struct profile *from)
+{
+	autofree uint32_t *nodes = calloc(profile_count(from, PROFILE_NODES), sizeof(*nodes));
+	autofree uint32_t *samples = calloc(profile_count(from, PROFILE_SAMPLES), sizeof(*samples));
+	struct copy copy = { 0 };
+	int err = check_units(into, from);
+
+	if (err)
+		return err;
+	err = nodes && samples ? copy_begin(&copy, from, into) : -ENOMEM;
+	err = err ? err : merge_nodes(&copy, nodes);
+	err = err ? err : merge_samples(&copy, nodes, samples);
+	err = err ? err : merge_events(&copy, samples);
+	err = err ? err : merge_counters(&copy);
+	if (!err)
+		merge_meta(&copy);
+	copy_free(&copy);
+	return err ? fail(err, "merging profiles") : 0;
+}

@@ -74,8 +74,8 @@ ZOO := plain plain-nopie plain-static plain-staticpie plain-musl plain-muslstati
 ZOO_LIBS := libtiny libloaded libassembly
 # What of them goes to the machines of tests/vm, linked statically
 STATIC_PROGS := $(filter-out dl,$(PROGS))
-# bench/progs/: a load, built twice, and what runs the tools to measure them
-BENCH_PROGS := steady-fp steady-nofp cost
+# bench/progs/: a load, built twice, what runs the tools to measure them, and what writes stacks to be read
+BENCH_PROGS := steady-fp steady-nofp cost stacks
 # Debian's kernels for tests/vm/run; the first runs in `make test`, all in `make test-long`
 KERNELS := 5.10 6.1 6.12
 
@@ -251,6 +251,12 @@ $(BUILD)/bench/cost: bench/progs/cost.c
 	$Qmkdir -p $(@D)
 	$Q$(prog_cc) -lbpf
 
+$(BUILD)/bench/stacks: PROG_CFLAGS = -O2 -g
+$(BUILD)/bench/stacks: bench/progs/stacks.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(prog_cc)
+
 # ---- The zoo: what unwinding is tried on ----
 
 ZOO_CFLAGS = -O2 -fomit-frame-pointer -fcf-protection=none
@@ -422,6 +428,7 @@ bench:
 	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES)
 	$Q$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" \
 		SECONDS="$$SECONDS" bench/run
+	$QWICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert
 
 MAN_PAGES := $(wildcard docs/man/*.[1-8])
 

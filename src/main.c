@@ -9,12 +9,7 @@
 #include "cmd/completion.h"
 
 static const struct command *const commands[] = {
-	&command_record,
-	&command_profile,
-	&command_report,
-	&command_convert,
-	&command_merge,
-	&command_diff,
+	&command_record, &command_profile, &command_report, &command_convert, &command_merge, &command_diff,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))

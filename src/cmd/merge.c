@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wick merge: several saved profiles become one. Needs no root and no kernel. One file after the other is read and added
- * to the first, so at most two of them are in memory.
+ * wick merge: several saved profiles become one. Needs no root and no kernel. One file after the other is read and
+ * added to the first, so at most two of them are in memory.
  */
 #include <errno.h>
 #include <stddef.h>

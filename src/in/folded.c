@@ -33,6 +33,7 @@
 #define SUFFIX_LEN 4 /* _[k] */
 #define KNOWN_START 48
 #define PIECES 64
+#define COMMS 64
 #define BOM "\xef\xbb\xbf"
 
 struct text {
@@ -55,6 +56,12 @@ struct known {
 };
 
 _Static_assert(sizeof(struct known) == 64, "a cache line");
+
+/* The name of a process that was met. */
+struct comm {
+	struct text text; /* NULL: none */
+	uint32_t comm, process;
+};
 
 /* A frame of a line that is being taken apart. */
 struct piece {
@@ -88,6 +95,7 @@ struct folded {
 	size_t depth;
 	bool named; /* its first level is the name of a process */
 	uint32_t comm, process, reason;
+	struct comm comms_met[COMMS]; /* by hash: the last of each */
 };
 
 static bool ends_with(struct text text, const char *end)
@@ -284,7 +292,8 @@ static uint32_t hash_text(const struct folded *folded, struct text text)
 		       sizeof(head));
 		memcpy(&tail, text.data + text.len - sizeof(tail), sizeof(tail));
 	} else {
-		memcpy(&head, text.data, text.len);
+		for (size_t i = 0; i < text.len; i++)
+			head = head << 8 | (unsigned char)text.data[i];
 	}
 	return index_hash(index_mix(index_mix(hash ^ head, tail ^ folded->seed[1]), folded->seed[0] | 1));
 }
@@ -357,16 +366,23 @@ static uint32_t add_process(struct folded *folded, uint32_t comm)
 	return number;
 }
 
-/* Whose stack it is. An empty name is nobody's: it stays in the stack. -EAGAIN if this cannot be a name. */
-static int enter_comm(struct folded *folded, struct text text)
+/* Whose stack it is. -EAGAIN if this cannot be the name of a process. */
+static int enter_comm(struct folded *folded, const struct piece *piece)
 {
-	folded->comm = folded->process = PROFILE_NONE;
-	if (!is(text, "[unnamed]")) {
-		if (unescape(folded, text).len > COMM_MAX)
-			return -EAGAIN;
-		folded->comm = add_text(folded, text);
+	struct comm *met = &folded->comms_met[piece->hash % COMMS];
+	struct text text = piece->text;
+
+	if (!met->text.data || met->text.len != text.len || memcmp(met->text.data, text.data, text.len) != 0) {
+		*met = (struct comm){ .text = text };
+		if (!is(text, "[unnamed]")) {
+			if (unescape(folded, text).len > COMM_MAX)
+				return -EAGAIN;
+			met->comm = add_text(folded, text);
+		}
+		met->process = add_process(folded, met->comm);
 	}
-	folded->process = add_process(folded, folded->comm);
+	folded->comm = met->comm;
+	folded->process = met->process;
 	return folded->process == PROFILE_FULL ? -ENOMEM : 0;
 }
 
@@ -391,9 +407,9 @@ static int enter(struct folded *folded, const struct piece *piece)
 	*level = (struct level){ .end = piece->end, .user = folded->depth && level[-1].user };
 	if (!folded->depth++) {
 		folded->comm = folded->process = PROFILE_NONE;
-		folded->named = folded->comms && text.len;
+		folded->named = folded->comms && text.len; /* an empty name is nobody's: it stays in the stack */
 		if (folded->named)
-			return enter_comm(folded, text);
+			return enter_comm(folded, piece);
 	}
 	if (folded->depth == (folded->named ? 2 : 1) && take_reason(text, &reason)) {
 		level->user = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The difference of two profiles, for people and for flame graphs. The table has what changed most first, what is larger
- * than noise before what may be noise, equals by name: the same profiles give the same bytes. Shares are of all samples
- * of each profile, so that recordings of different lengths can be compared.
+ * The difference of two profiles, for people and for flame graphs. The table has what changed most first, what is
+ * larger than noise before what may be noise, equals by name: the same profiles give the same bytes. Shares are of all
+ * samples of each profile, so that recordings of different lengths can be compared.
  */
 #include "out/diff.h"
 

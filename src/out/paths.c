@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Orders paths as their texts would be ordered byte by byte. In: a profile. Out: a rank for each path that ends a line.
+ * Orders paths as their texts would be ordered byte by byte. In: a profile. Out: a rank for each path that ends a
+ * line.
  *
  * The texts of frames are sorted once; with their ranks the children of every node are put in order by two counting
- * sorts, and a walk in that order numbers the paths. So the time is that of the tree, not that of the text of all lines.
- * A line that ends in `a` comes before one that goes on with `a!`, and that before `a;b`: hence two ranks for each text.
+ * sorts, and a walk in that order numbers the paths. So the time is that of the tree, not that of the text of all
+ * lines. A line that ends in `a` comes before one that goes on with `a!`, and that before `a;b`: hence two ranks for
+ * each text.
  */
 #include "out/paths.h"
 

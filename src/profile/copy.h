@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Carries the records of one profile over into another, where they have other numbers: what filtering and merging share.
- * What is there already is found again, so nothing is doubled.
+ * Carries the records of one profile over into another, where they have other numbers: what filtering and merging
+ * share. What is there already is found again, so nothing is doubled.
  */
 #ifndef WICK_PROFILE_COPY_H
 #define WICK_PROFILE_COPY_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adds two profiles up by function and says how sure the difference is. In: profiles, and how their frames are called.
- * Out: each function once, with the samples of both. The time is that of the two trees: a node's total is found from its
- * children, and one walk over the tree counts a function once in a stack, however often it is in it.
+ * Out: each function once, with the samples of both. The time is that of the two trees: a node's total is found from
+ * its children, and one walk over the tree counts a function once in a stack, however often it is in it.
  *
  * The interval. Counts of samples are Poisson; given how many samples there are in all, the count of one function is
- * binomial. Wilson's score interval holds for each share, at 0 and at 1 too, where the usual ± says nothing; Newcombe's
- * rule makes one interval of the difference of the two (method 10 of "Interval estimation for the difference between
- * independent proportions", 1998).
+ * binomial. Wilson's score interval holds for each share, at 0 and at 1 too, where the usual ± says nothing;
+ * Newcombe's rule makes one interval of the difference of the two (method 10 of "Interval estimation for the
+ * difference between independent proportions", 1998).
  */
 #include "profile/diff.h"
 

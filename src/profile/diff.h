@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two profiles compared, function by function: in how many samples of each it was running (self), and in how many it or
- * what it called was (total). A function is a name in a module, so profiles of different builds can be compared.
+ * Two profiles compared, function by function: in how many samples of each it was running (self), and in how many it
+ * or what it called was (total). A function is a name in a module, so profiles of different builds can be compared.
  *
- * Samples are chance: the same program profiled twice gives different counts. An interval says where the true difference
- * lies, 95 times in 100; if 0 is in it, the difference may be nothing but noise.
+ * Samples are chance: the same program profiled twice gives different counts. An interval says where the true
+ * difference lies, 95 times in 100; if 0 is in it, the difference may be nothing but noise.
  */
 #ifndef WICK_PROFILE_DIFF_H
 #define WICK_PROFILE_DIFF_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Choosing stacks by their frames, as pprof does: focus keeps the stacks that have a matching frame, ignore drops those
- * that have one, hide takes matching frames out (a stack of which nothing is left is dropped). And by process: its pid, or
- * its name. Patterns are POSIX extended regular expressions, matched anywhere in a text.
+ * Choosing stacks by their frames, as pprof does: focus keeps the stacks that have a matching frame, ignore drops
+ * those that have one, hide takes matching frames out (a stack of which nothing is left is dropped). And by process:
+ * its pid, or its name. Patterns are POSIX extended regular expressions, matched anywhere in a text.
  */
 #ifndef WICK_PROFILE_FILTER_H
 #define WICK_PROFILE_FILTER_H

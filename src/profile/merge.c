@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds one profile to another. In: two profiles, of one machine or of many. Out: the first, with all samples, events and
- * counters of both; sums of values and of counters are the sums of those that went in. The same profiles in the same
- * order give the same result.
+ * Adds one profile to another. In: two profiles, of one machine or of many. Out: the first, with all samples, events
+ * and counters of both; sums of values and of counters are the sums of those that went in. The same profiles in the
+ * same order give the same result.
  *
  * Event times are relative to a start. It becomes the earlier one; where both wall clocks are known, events keep their
  * distance.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads any bytes as folded stacks. What is read must be fit for every writer and filter; and what is written of it
+ * Reads any bytes as folded stacks. What is read must be fit for every writer and filter, to be compared and added; and what is written of it
  * must be read back with the same sum, and from then on as the same text. (Not at once: an escape in a foreign file may
  * stand for what means something to this format.)
  */
@@ -10,10 +10,13 @@
 
 #include "base/buf.h"
 #include "in/in.h"
+#include "out/diff.h"
 #include "out/out.h"
 #include "out/report.h"
 #include "out/stats.h"
+#include "profile/diff.h"
 #include "profile/filter.h"
+#include "profile/merge.h"
 #include "profile/profile.h"
 
 #define INPUT_MAX (64u << 10) /* longer ones find nothing new, and take long */
@@ -55,6 +58,29 @@ static void write_reports(const struct profile *profile, uint8_t choice)
 	must(out_wick(profile, &wick) == 0);
 }
 
+/* With itself: nothing differs, and twice of it is twice the sum. */
+static void compare(const struct profile *profile, uint8_t choice)
+{
+	autobuf struct buf wick = { 0 }, table = { 0 }, folded = { 0 };
+	const struct diff_options options = { .width = 40 + choice, .top = choice, .normalize = choice & 1 };
+	struct profile *other = NULL;
+	struct diff diff;
+
+	must(out_wick(profile, &wick) == 0 && in_wick(&other, wick.data, wick.len) == 0);
+	must(out_diff(&diff, profile, other) == 0);
+	for (uint32_t i = 1; i < diff.len; i++) {
+		must(diff.functions[i].self[DIFF_BEFORE] == diff.functions[i].self[DIFF_AFTER]);
+		must(diff.functions[i].total[DIFF_BEFORE] == diff.functions[i].total[DIFF_AFTER]);
+		must(diff.functions[i].self[DIFF_BEFORE] <= diff.functions[i].total[DIFF_BEFORE]);
+	}
+	must(out_diff_table(&(struct diff_input){ profile, other, &diff }, &options, &table) == 0);
+	must(out_diff_folded(&(struct diff_input){ profile, other, &diff }, &options, &folded) == 0);
+	diff_free(&diff);
+	must(merge_into(other, profile) == 0);
+	must(sum_of(other) == 2 * sum_of(profile));
+	profile_free(other);
+}
+
 /* Reads the text, writes it again into `ret`; the sum of its counts. */
 static uint64_t again(const struct buf *text, struct buf *ret)
 {
@@ -77,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (len > INPUT_MAX || in_read(&profile, data, len) != 0)
 		return 0;
 	write_reports(profile, data[len / 2]);
+	compare(profile, data[len / 2]);
 	must(out_folded(profile, &first) == 0);
 	sum = sum_of(profile);
 	profile_free(profile);

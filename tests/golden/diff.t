@@ -133,8 +133,8 @@ prints 'merge: many' 'a;c 9700
 a;b 300' merge -f folded $(yes few.folded | head -100)
 "$WICK" merge "$here/busy.wick" "$here/busy.wick" --stats sum.json >sum.txt
 "$WICK" convert "$here/busy.wick" --stats one.json >one.txt
-is 'merge: the accounting adds up' "$(jq -c '[.samples.taken, .samples.counted, .samples.left_out.idle]' sum.json)" \
-	"$(jq -c '[.samples.taken, .samples.counted, .samples.left_out.idle] | map(. * 2)' one.json)"
+is 'merge: the accounting adds up' "$(jq -c '[.fired, .left_out.idle, .samples.taken, .samples.counted]' sum.json)" \
+	"$(jq -c '[.fired, .left_out.idle, .samples.taken, .samples.counted] | map(. * 2)' one.json)"
 says 'merge: nothing' 2 'no profiles to read' merge
 says 'merge: one is bad' 1 "reading 'none'" merge old.folded none -o kept.wick
 ok 'merge: then nothing is written' test ! -e kept.wick

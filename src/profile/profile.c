@@ -113,7 +113,7 @@ static uint32_t hash_words(const struct profile *profile, uint64_t a, uint64_t b
 	return index_hash(index_mix(mixed ^ c, profile->seed[0] | 1));
 }
 
-/* A record that is known to be new, found again under this hash. Inline, so that its size is known where it is copied. */
+/* A record that is known to be new, found again under this hash. Inline: its size is then known where it is copied. */
 static inline __attribute__((always_inline)) uint32_t record_append(struct profile *profile, enum profile_table which,
 								    uint32_t hash, const void *record)
 {

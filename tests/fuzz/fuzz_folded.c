@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads any bytes as folded stacks. What is read must be fit for every writer and filter, to be compared and added; and what is written of it
- * must be read back with the same sum, and from then on as the same text. (Not at once: an escape in a foreign file may
- * stand for what means something to this format.)
+ * Reads any bytes as folded stacks. What is read must be fit for every writer and filter, to be compared and added; and
+ * what is written of it must be read back with the same sum, and from then on as the same text. (Not at once: an escape
+ * in a foreign file may stand for what means something to this format.)
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -31,7 +31,7 @@ WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
 COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c refused.c sampler.c selftest.c \
 	tables.c ticks.c)
 IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
-OUT_SRCS := $(addprefix src/out/,advice.c bcc.c folded.c formats.c frame.c lines.c report.c report_callers.c report_quality.c report_tables.c report_tree.c stats.c tally.c tree.c wick.c)
+OUT_SRCS := $(addprefix src/out/,advice.c bcc.c firefox.c folded.c formats.c frame.c lines.c perf.c pprof.c report.c report_callers.c report_quality.c report_tables.c report_tree.c speedscope.c stats.c tally.c timeline.c tree.c wick.c)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c input.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c session.c values.c)
 MAIN_SRC := src/main.c

@@ -17,12 +17,6 @@
 #include "out/lines.h"
 #include "profile/profile.h"
 
-static const char *const suffixes[FRAME_KINDS] = {
-	[FRAME_KERNEL] = "_[k]",
-	[FRAME_JIT] = "_[j]",
-	[FRAME_INLINE] = "_[i]",
-};
-
 /* The longest stack of all samples. Walking up ends: each step goes to a smaller number. */
 static size_t greatest_depth(const struct profile *profile)
 {
@@ -49,12 +43,10 @@ static void add_stack(const struct profile *profile, uint32_t stack, uint32_t *n
 		nodes[depth++] = node;
 	while (depth--) {
 		uint32_t frame = profile_node(profile, nodes[depth])->frame;
-		const char *suffix = suffixes[profile_frame(profile, frame)->kind];
 
 		buf_addc(line, ';');
 		out_frame_text(profile, frame, line);
-		if (suffix)
-			buf_adds(line, suffix);
+		buf_adds(line, out_kind_suffix(profile_frame(profile, frame)->kind));
 	}
 }
 

@@ -69,7 +69,7 @@ const char *out_kind_suffix(unsigned int kind);
  */
 void out_name(const struct profile *profile, unsigned int frame, struct buf *out);
 void out_string(const struct profile *profile, unsigned int string, struct buf *out);
-/* The file a frame's code is in, by its whole path, or [kernel.kallsyms], [MODULE], [jit], [vdso]; nothing if unknown. */
+/* The file of a frame, by its whole path, or [kernel.kallsyms], [MODULE], [jit], [vdso]; nothing if not known. */
 void out_module_path(const struct profile *profile, unsigned int frame, struct buf *out);
 /* The name of a process or thread as it is: of the sample, else of its process; nothing if there is none. */
 unsigned int out_comm(const struct profile *profile, unsigned int sample);

@@ -60,7 +60,7 @@ struct pprof {
 	struct location *locations; /* number 0: none */
 	uint32_t locations_len;
 	uint32_t *places; /* node → location that begins there */
-	bool raw;         /* nothing in a file has a name: whoever reads it may find them */
+	bool raw;         /* no frame of a program has a name: whoever reads it may find them */
 	struct buf message, part, text;
 	int err;
 };
@@ -164,13 +164,10 @@ static void put_type(struct pprof *pprof, unsigned int field, const struct value
 
 /* ---- Locations: which addresses, and what was inlined there ---- */
 
-/* Is the inlined frame part of the code that the location is? */
-static bool is_inlined_in(const struct pprof *pprof, const struct profile_frame *frame, uint32_t location)
+/* Can there be something inlined in it? */
+static bool is_code(const struct pprof *pprof, uint32_t location)
 {
-	const struct profile_frame *outer = profile_frame(pprof->profile, pprof->locations[location].frame);
-
-	return frame->kind == FRAME_INLINE && location && outer->kind != FRAME_CUT &&
-	       frame->address == outer->address && (!frame->file || frame->file == outer->file);
+	return location && profile_frame(pprof->profile, pprof->locations[location].frame)->kind != FRAME_CUT;
 }
 
 static int find_locations(struct pprof *pprof)
@@ -189,7 +186,7 @@ static int find_locations(struct pprof *pprof)
 		uint32_t outer = pprof->places[node->parent];
 		uint64_t *number;
 
-		if (!is_inlined_in(pprof, profile_frame(pprof->profile, node->frame), outer))
+		if (profile_frame(pprof->profile, node->frame)->kind != FRAME_INLINE || !is_code(pprof, outer))
 			outer = 0;
 		number = map_put(&known, (uint64_t)outer << 32 | node->frame);
 		err = number ? 0 : -ENOMEM;
@@ -251,8 +248,8 @@ static size_t slot_of(const struct pprof *pprof, uint32_t number)
 		return 2 * files + 1;
 	case FRAME_CUT:
 		return 0;
-	default:
-		return frame->file;
+	default: /* a file of which nothing is known is no mapping */
+		return profile_file(pprof->profile, frame->file)->path ? frame->file : 0;
 	}
 }
 
@@ -268,6 +265,8 @@ static void see(struct pprof *pprof, uint32_t location)
 	size_t slot = slot_of(pprof, number);
 	struct mapping *mapping = &pprof->mappings[slot];
 
+	if (frame->name && (frame->kind == FRAME_USER || frame->kind == FRAME_INLINE))
+		pprof->raw = false;
 	if (!slot)
 		return;
 	if (!mapping->frame || frame->address < mapping->low)
@@ -276,8 +275,6 @@ static void see(struct pprof *pprof, uint32_t location)
 		mapping->last = frame->address | (PAGE - 1);
 	mapping->frame = mapping->frame ? mapping->frame : number;
 	mapping->inlines |= pprof->locations[location].outer != 0;
-	if (frame->name && is_in_file(pprof, slot))
-		pprof->raw = false;
 }
 
 /* Where files are, by the string of their path. */

@@ -15,12 +15,14 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "out/advice.h"
 #include "out/timeline.h"
 #include "profile/profile.h"
 
 #define APART_MAX 1000000u
+#define LINES_MAX (16u << 20) /* of frames, in all records */
 
 /* The line of a frame, made when it is first met. */
 struct part {
@@ -132,6 +134,28 @@ static void add_record(struct perf *perf, const struct timeline_record *record)
 	buf_addc(perf->out, '\n');
 }
 
+/* How many records there may be: none too many, or each sample once. */
+static int find_apart(const struct profile *profile, uint64_t *ret)
+{
+	uint32_t nodes = profile_count(profile, PROFILE_NODES);
+	autofree uint32_t *depths = calloc(nodes, sizeof(*depths));
+	uint64_t lines = 0, more;
+
+	if (!depths)
+		return -ENOMEM;
+	*ret = APART_MAX;
+	for (uint32_t i = 1; i < nodes; i++)
+		depths[i] = depths[profile_node(profile, i)->parent] + 1;
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES); i++) {
+		const struct profile_sample *sample = profile_sample(profile, i);
+
+		if (__builtin_mul_overflow(sample->value, depths[sample->stack], &more) ||
+		    __builtin_add_overflow(lines, more, &lines) || lines > LINES_MAX)
+			*ret = 0;
+	}
+	return 0;
+}
+
 /* As `perf script --header` has it, with what is missing. */
 static void add_header(struct perf *perf)
 {
@@ -169,8 +193,10 @@ int out_perf(const struct profile *profile, struct buf *out)
 	struct timeline timeline = { 0 };
 	size_t len;
 	const char *event = profile_text(profile, profile_meta(profile)->event, &len);
-	int err = timeline_new(profile, APART_MAX, &timeline);
+	uint64_t apart;
+	int err = find_apart(profile, &apart);
 
+	err = err ? err : timeline_new(profile, apart, &timeline);
 	perf.frames = calloc(profile_count(profile, PROFILE_FRAMES), sizeof(*perf.frames));
 	text_escape(&perf.event, len ? event : "cpu-clock", len ? len : strlen("cpu-clock"), " ");
 	err = err || perf.frames ? err : -ENOMEM;

@@ -233,7 +233,7 @@ static uint32_t outermost(const struct pprof *pprof, uint32_t location)
 
 /* ---- Mappings ---- */
 
-/* Files first, by their number; then the kernel and its modules, by theirs; then what is neither. 0: none. */
+/* Files first, by their number; then the kernel and its modules, by theirs; then what is neither. 0: not known. */
 static size_t slot_of(const struct pprof *pprof, uint32_t number)
 {
 	const struct profile_frame *frame = profile_frame(pprof->profile, number);
@@ -248,7 +248,7 @@ static size_t slot_of(const struct pprof *pprof, uint32_t number)
 		return 2 * files + 1;
 	case FRAME_CUT:
 		return 0;
-	default: /* a file of which nothing is known is no mapping */
+	default:
 		return profile_file(pprof->profile, frame->file)->path ? frame->file : 0;
 	}
 }
@@ -267,8 +267,6 @@ static void see(struct pprof *pprof, uint32_t location)
 
 	if (frame->name && (frame->kind == FRAME_USER || frame->kind == FRAME_INLINE))
 		pprof->raw = false;
-	if (!slot)
-		return;
 	if (!mapping->frame || frame->address < mapping->low)
 		mapping->low = frame->address & ~(uint64_t)(PAGE - 1);
 	if (!mapping->frame || frame->address > mapping->last)
@@ -347,15 +345,16 @@ static int find_mappings(struct pprof *pprof)
 	if (find_main(pprof, &first))
 		return -ENOMEM;
 	pprof->mappings[first].id = first ? ++id : 0;
-	for (size_t i = 1; i < pprof->slots; i++) {
-		struct mapping *mapping = &pprof->mappings[i];
+	for (size_t i = 1; i <= pprof->slots; i++) {
+		size_t slot = i % pprof->slots; /* what is not known comes last */
+		struct mapping *mapping = &pprof->mappings[slot];
 
 		if (!mapping->frame)
 			continue;
 		mapping->id = mapping->id ? mapping->id : ++id;
-		next = place(mapping, next, is_in_file(pprof, i));
+		next = place(mapping, next, is_in_file(pprof, slot));
 		/* Who finds no functions looks for them in the file, and complains if it is not there. */
-		mapping->functions = !(pprof->raw && is_in_file(pprof, i));
+		mapping->functions = !(pprof->raw && is_in_file(pprof, slot));
 	}
 	return 0;
 }
@@ -374,7 +373,10 @@ static void put_mapping(struct pprof *pprof, size_t slot)
 	put_number(out, 2, mapping->start);
 	put_number(out, 3, last == UINT64_MAX ? last : last + 1);
 	put_number(out, 4, is_in_file(pprof, slot) ? mapping->low : 0);
-	out_module_path(pprof->profile, mapping->frame, &pprof->text);
+	if (slot)
+		out_module_path(pprof->profile, mapping->frame, &pprof->text);
+	else
+		buf_adds(&pprof->text, "[unknown]");
 	put_number(out, 5, take_text(pprof));
 	out_hex(pprof->profile, build_id, &pprof->text);
 	put_number(out, 6, take_text(pprof));
@@ -390,13 +392,13 @@ static void put_mappings(struct pprof *pprof)
 {
 	size_t first = 0;
 
-	for (size_t i = 1; i < pprof->slots && !first; i++)
-		first = pprof->mappings[i].id == 1 ? i : 0;
-	if (first)
+	while (first < pprof->slots && pprof->mappings[first].id != 1)
+		first++;
+	if (first < pprof->slots)
 		put_mapping(pprof, first);
-	for (size_t i = 1; i < pprof->slots; i++)
-		if (pprof->mappings[i].id > 1)
-			put_mapping(pprof, i);
+	for (size_t i = 1; i <= pprof->slots; i++)
+		if (pprof->mappings[i % pprof->slots].id > 1)
+			put_mapping(pprof, i % pprof->slots);
 }
 
 /* ---- Functions and lines ---- */
@@ -448,7 +450,7 @@ static void put_location(struct pprof *pprof, uint32_t location)
 	put_number(&pprof->message, 1, pprof->locations[location].id);
 	put_number(&pprof->message, 2, mapping->id);
 	put_number(&pprof->message, 3, profile_frame(pprof->profile, frame)->address - mapping->low + mapping->start);
-	if (mapping->functions || !mapping->id)
+	if (mapping->functions)
 		put_lines(pprof, location, mapping);
 	put_message(pprof, pprof->out, 4, &pprof->message);
 }

@@ -76,6 +76,11 @@ ok "-diff_base of itself: nothing" grep -q '^Showing nodes accounting for 0, 0% 
 reads "merged" -top -sample_index=samples "$T/busy.pb.gz" "$T/busy.pb.gz"
 ok "merged: twice as many" grep -q "Total samples = $((2 * total)) " "$T/stdout"
 
+printf 'sh;main;a 3\nsh;main;b 4\n' >"$T/names.folded"
+run "$WICK" convert "$T/names.folded" -o "$T/names.pb.gz"
+reads "names alone" -top "$T/names.pb.gz"
+ok "names alone: the total" grep -q ' of 7 total' "$T/stdout"
+
 # ---- Addresses: without names, pprof finds them in the file ----
 
 program=$PROGS/shares

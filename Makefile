@@ -9,6 +9,7 @@
 #   fuzz/                        fuzz targets, with a library of their own
 #   progs/ static/progs/         programs for tests to profile; zoo/: those for unwinding
 #   bench/                       programs for bench/run
+#   importers/                   other tools, from npm, to read what wick writes
 #   vm/                          kernels for tests/vm, kept by `make clean`
 #
 # A test gets from its environment: WICK (the program under test), WICK_PROGS (where the test programs are), WICK_BUILD
@@ -31,7 +32,7 @@ WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
 COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c refused.c sampler.c selftest.c \
 	tables.c ticks.c)
 IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
-OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c folded.c formats.c frame.c lines.c paths.c report.c report_callers.c report_quality.c report_tables.c report_tree.c stats.c tally.c tree.c wick.c)
+OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c lines.c paths.c perf.c pprof.c report.c report_callers.c report_quality.c report_tables.c report_tree.c speedscope.c stats.c tally.c timeline.c tree.c wick.c)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c session.c values.c)
 MAIN_SRC := src/main.c
@@ -48,15 +49,17 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
 UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json map opt text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
 	worker/protocol worker/worker \
-	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/identity in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
+	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/identity in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/timeline
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname listframes mkprofile probe progtags replay rows symname
+TEST_TOOLS := goname listframes mkprofile mkraw probe progtags replay rows symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap kallsyms maps place rows symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t
+# Other tools read what wick writes; they come from npm
+IMPORTER_TESTS := tests/importers/importers.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
-KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
@@ -317,7 +320,7 @@ $(BUILD)/zoo/go: tests/unwind/zoo/go/main.go tests/unwind/zoo/zoo.h
 # ---- looked for, and tests must not share the machine with a compiler.
 
 .PHONY: all run test test-long check lint format bench fuzz install clean distclean help
-.PHONY: check-unit check-golden check-fuzz check-kernel check-long check-vm check-vm-all test-build
+.PHONY: check-unit check-golden check-importers check-fuzz check-kernel check-long check-vm check-vm-all test-build
 
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -349,6 +352,7 @@ test:
 	$(AGAIN) $(PARALLEL) lint
 	$(AGAIN) check
 	$(AGAIN) SAN=1 check-unit check-golden
+	$(AGAIN) check-importers
 	$(AGAIN) check-kernel
 	$(AGAIN) SAN=1 KERNEL_TESTS='$(KERNEL_SAN_TESTS)' check-kernel
 	$(AGAIN) check-vm
@@ -371,6 +375,16 @@ check-unit: $(UNIT_FILES)
 
 check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
 	$Q$(TEST_ENV) tests/run golden $(GOLDEN_TESTS)
+
+$(BUILD)/importers/ready: tests/importers/package-lock.json
+	$(call say,NPM,tests/importers)
+	$Qmkdir -p $(@D)
+	$Qcp tests/importers/package.json $< $(@D)
+	$Qcd $(@D) && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts >/dev/null
+	$Qtouch $@
+
+check-importers: $O/wick $(BUILD)/importers/ready
+	$Q$(TEST_ENV) tests/run importers $(IMPORTER_TESTS)
 
 # Each target over its corpus, once.
 check-fuzz: $(FUZZ_FILES)
@@ -413,7 +427,7 @@ lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
 lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
 lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)
 lint-%: export LINT_ZOO = $(ZOO) $(ZOO_LIBS)
-lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
+lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(IMPORTER_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
 lint-%: export LINT_BUILD = $(BUILD)
 lint-%: export LINT_GCC = $(CC)
 lint-%: export LINT_CLANG = $(CLANG)

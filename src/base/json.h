@@ -22,5 +22,6 @@ void json_double(struct json *json, const char *key, double value); /* %.6g; nul
 void json_null(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);
 void json_text(struct json *json, const char *key, const char *data, size_t len);
+void json_raw(struct json *json, const char *key, const char *value); /* JSON already */
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/opt.h"
+#include "out/out.h"
 
 int command_help(const struct command *command)
 {
@@ -18,6 +19,10 @@ int command_help(const struct command *command)
 		buf_addf(&out, "examples:\n%s\n", command->examples);
 	buf_adds(&out, "options:\n");
 	opt_help(command->options, &out);
+	if (command->writes)
+		buf_adds(&out, "\nformats:\n");
+	for (const struct out_format *format = out_formats; command->writes && format->name; format++)
+		buf_addf(&out, "  %-11s %-9s %s\n", format->name, format->suffix, format->help);
 	fputs(buf_error(&out) ? "" : out.data, stdout);
 	return EXIT_DONE;
 }

@@ -3,6 +3,7 @@
 #ifndef WICK_CMD_CMD_H
 #define WICK_CMD_CMD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct opt;
@@ -20,6 +21,7 @@ struct command {
 	const char *usage;    /* what follows "wick NAME" */
 	const char *examples; /* each on a line of its own, as typed */
 	const struct opt *options;
+	bool writes; /* profiles: its help lists the formats */
 	int (*run)(const struct command *command, int argc, char **argv);
 };
 

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/outputs.h"
+#include "out/out.h"
 #include "profile/profile.h"
 
 struct convert_options {
@@ -22,9 +23,9 @@ struct convert_options {
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_list, offsetof(struct convert_options, outputs),
-	  "where to write; its suffix chooses the format; - is standard output", "file" },
-	{ 'f', "format", "FORMAT", opt_text, offsetof(struct convert_options, format), "wick, folded or report",
-	  "wick folded report" },
+	  "where to write; its suffix chooses the format, see below; again for more; - is standard output", "file" },
+	{ 'f', "format", "FORMAT", opt_text, offsetof(struct convert_options, format),
+	  "one of those below, whatever the suffix", OUT_NAMES },
 	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON",
 	  "file" },
 	FILTER_OPTIONS(ROW){ 0 },
@@ -70,7 +71,9 @@ const struct command command_convert = {
 	.summary = "Turns a saved profile into another format",
 	.usage = "[OPTION]... FILE",
 	.examples = "  wick convert cpu.wick -o cpu.folded\n"
+		    "  wick convert cpu.wick -o cpu.pb.gz         for go tool pprof\n"
 		    "  wick convert cpu.wick                      the report, on standard output\n",
 	.options = options,
+	.writes = true,
 	.run = run,
 };

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
@@ -39,12 +40,20 @@ static void list_formats(int err)
 	fail_hint(err, "there are %s", buf_error(&names) ? "" : names.data);
 }
 
+static int check_place(const char *path, const struct out_format *format)
+{
+	if (!(format->flags & OUT_BINARY) || strcmp(path, "-") || !isatty(STDOUT_FILENO))
+		return 0;
+	fail_plain(-EINVAL, "format '%s': standard output is a terminal, and this is not text", format->name);
+	return fail_hint(-EINVAL, "give it a file with -o, or a pipe");
+}
+
 static int choose(const char *path, const char *name, const struct out_format **ret)
 {
 	if (name) {
 		*ret = out_by_name(name);
 		if (*ret)
-			return 0;
+			return check_place(path, *ret);
 		fail_plain(-EINVAL, "format '%s': no such format", name);
 	} else if (!strcmp(path, "-")) {
 		*ret = out_by_name("report");

@@ -92,5 +92,6 @@ const struct command command_record = {
 		    "  wick record -o build.wick -- make -j4      a command and all it starts\n"
 		    "  ssh HOST wick record -f wick -o - 10 > x.wick\n",
 	.options = record_option_table,
+	.writes = true,
 	.run = run,
 };

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "cmd/values.h"
+#include "out/out.h"
 
 #define AT(field) offsetof(struct record_options, field)
 #define SECONDS_MAX (10.0 * 365 * 24 * 3600)
@@ -34,12 +35,11 @@ const struct opt record_option_table[] = {
 	{ 'I', "idle", NULL, opt_flag, AT(idle), "keep the idle CPUs in", NULL },
 	{ 0, "self", NULL, opt_flag, AT(self), "keep wick's own work in", NULL },
 	{ 0, "threads", NULL, opt_flag, AT(threads), "tell threads apart", NULL },
-	{ 0, "events", NULL, opt_flag, AT(events), "keep the time of each sample (.wick)", NULL },
+	{ 0, "events", NULL, opt_flag, AT(events), "keep the time of each sample in .wick, as .perf and .fx.json do",
+	  NULL },
 	{ 'o', "output", "FILE", opt_list, AT(outputs),
-	  "write to FILE, its suffix chooses the format (.wick .folded .txt); again for more; - is standard output",
-	  "file" },
-	{ 'f', "format", "FORMAT", opt_text, AT(format), "wick, folded or report, whatever the suffix",
-	  "wick folded report" },
+	  "write to FILE, its suffix chooses the format, see below; again for more; - is standard output", "file" },
+	{ 'f', "format", "FORMAT", opt_text, AT(format), "one of those below, whatever the suffix", OUT_NAMES },
 	{ 0, "stats", "FILE", opt_text, AT(stats), "write the accounting as JSON", "file" },
 	{ 0, "max-stacks", "N", opt_text, AT(max_stacks), "distinct stacks kept (32768)", NULL },
 	{ 0, "ring-bytes", "BYTES", opt_text, AT(ring_bytes), "room for new stacks on their way (1M)", NULL },
@@ -165,8 +165,22 @@ static int parse_lists(const struct record_options *options, struct collect_opti
 	return err;
 }
 
+/* Is there an output that shows when a sample was taken, and in which thread? */
+static bool wants_times(const struct record_options *options)
+{
+	const struct out_format *format = options->format ? out_by_name(options->format) : NULL;
+	bool any = format && format->flags & OUT_TIMED;
+
+	for (size_t i = 0; i < options->outputs.len && !options->format; i++) {
+		format = out_by_path(options->outputs.items[i]);
+		any |= format && format->flags & OUT_TIMED;
+	}
+	return any;
+}
+
 int record_to_collect(const struct record_options *options, struct collect_options *ret, struct record_lists *lists)
 {
+	bool times = wants_times(options);
 	int err;
 
 	*ret = (struct collect_options){
@@ -177,8 +191,8 @@ int record_to_collect(const struct record_options *options, struct collect_optio
 		.self = options->self,
 		.user = !options->kernel,
 		.kernel = !options->user,
-		.threads = options->threads,
-		.events = options->events,
+		.threads = options->threads || times,
+		.events = options->events || times,
 		.fixed_phase = options->fixed_phase,
 		.no_tree = options->no_tree,
 		.raw = options->raw,

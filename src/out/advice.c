@@ -5,9 +5,12 @@
  */
 #include "out/advice.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/text.h"
 #include "profile/profile.h"
 
 static const struct advice advices[] = {
@@ -52,6 +55,23 @@ const struct advice *advice_find(const char *group, const char *name)
 		if (!strcmp(advices[i].group, group) && !strcmp(advices[i].name, name))
 			return &advices[i];
 	return &unknown;
+}
+
+bool advice_line(const struct profile *profile, uint32_t number, bool words, struct buf *out)
+{
+	const struct profile_counter *counter = profile_counter(profile, number);
+	const char *group = profile_text(profile, counter->group, NULL);
+	const char *name = profile_text(profile, counter->name, NULL);
+	const struct advice *advice = advice_find(group, name);
+
+	if (!counter->value || !advice_is_problem(group, name))
+		return false;
+	buf_adds(out, advice->what);
+	text_escape(out, name, strlen(name), NULL);
+	buf_addf(out, " %" PRIu64, counter->value);
+	if (words)
+		buf_addf(out, ": %s", advice->words);
+	return true;
 }
 
 const char *advice_no_names(uint32_t kind)

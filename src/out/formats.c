@@ -5,10 +5,10 @@
 #include <string.h>
 
 const struct out_format out_formats[] = {
-	{ "wick", ".wick", "wick's own format: everything, for later and for elsewhere", out_wick },
-	{ "folded", ".folded", "one line a stack, for flame graphs", out_folded },
-	{ "report", ".txt", "a summary for people", out_report },
-	{ 0 },
+#define ROW(name, suffix, flags, write, help) { name, suffix, flags, write, help },
+	OUT_FORMATS(ROW)
+#undef ROW
+		{ 0 },
 };
 
 const struct out_format *out_by_name(const char *name)

@@ -12,15 +12,15 @@
 #include "base/text.h"
 #include "profile/profile.h"
 
-static void add_escaped(const struct profile *profile, uint32_t string, struct buf *out)
+static void add_escaped(const struct profile *profile, uint32_t string, const char *also, struct buf *out)
 {
 	size_t len;
 	const char *text = profile_text(profile, string, &len);
 
-	text_escape(out, text, len, ";");
+	text_escape(out, text, len, also);
 }
 
-static void add_file(const struct profile *profile, uint32_t number, struct buf *out)
+static void add_file(const struct profile *profile, uint32_t number, const char *also, struct buf *out)
 {
 	size_t len;
 	const char *path = profile_text(profile, profile_file(profile, number)->path, &len);
@@ -30,10 +30,10 @@ static void add_file(const struct profile *profile, uint32_t number, struct buf 
 	if (name == path + len)
 		buf_adds(out, "[file]");
 	else
-		text_escape(out, name, (size_t)(path + len - name), ";");
+		text_escape(out, name, (size_t)(path + len - name), also);
 }
 
-void out_module_text(const struct profile *profile, unsigned int number, struct buf *out)
+static void add_module(const struct profile *profile, uint32_t number, const char *also, struct buf *out)
 {
 	const struct profile_frame *frame = profile_frame(profile, number);
 
@@ -51,7 +51,7 @@ void out_module_text(const struct profile *profile, unsigned int number, struct 
 		buf_adds(out, "-");
 		break;
 	default:
-		add_file(profile, frame->file, out);
+		add_file(profile, frame->file, also, out);
 	}
 }
 
@@ -72,44 +72,49 @@ static bool is_unknown(const struct profile_frame *frame)
 	return frame->kind == FRAME_USER && !frame->name && !frame->file && !frame->address;
 }
 
-void out_frame_text(const struct profile *profile, unsigned int number, struct buf *out)
+/* Bytes of `also` are escaped as well. */
+static void add_frame(const struct profile *profile, uint32_t number, const char *also, struct buf *out)
 {
 	const struct profile_frame *frame = profile_frame(profile, number);
 
 	if (frame->kind == FRAME_CUT) {
 		buf_adds(out, "[incomplete: ");
-		add_escaped(profile, frame->name, out);
+		add_escaped(profile, frame->name, also, out);
 		buf_addc(out, ']');
 		return;
 	}
 	if (frame->name) {
-		add_escaped(profile, frame->name, out);
+		add_escaped(profile, frame->name, also, out);
 		return;
 	}
 	if (is_unknown(frame)) {
 		buf_adds(out, "[unknown]");
 		return;
 	}
-	out_module_text(profile, number, out);
+	add_module(profile, number, also, out);
 	/* The addresses of one JIT's code say nothing, and each would be a function of its own. */
 	if (frame->kind != FRAME_JIT)
 		buf_addf(out, "+0x%" PRIx64, frame->address);
 }
 
+void out_frame_text(const struct profile *profile, unsigned int number, struct buf *out)
+{
+	add_frame(profile, number, ";", out);
+}
+
+void out_module_text(const struct profile *profile, unsigned int number, struct buf *out)
+{
+	add_module(profile, number, ";", out);
+}
+
 void out_folded_frame(const struct profile *profile, unsigned int number, struct buf *out)
 {
-	static const char *const suffixes[FRAME_KINDS] = {
-		[FRAME_KERNEL] = "_[k]",
-		[FRAME_JIT] = "_[j]",
-		[FRAME_INLINE] = "_[i]",
-	};
 	const struct profile_frame *frame = profile_frame(profile, number);
 
 	if (is_unknown(frame))
 		return;
 	out_frame_text(profile, number, out);
-	if (suffixes[frame->kind])
-		buf_adds(out, suffixes[frame->kind]);
+	buf_adds(out, out_kind_suffix(frame->kind));
 }
 
 bool out_has_comm(const struct profile *profile, unsigned int number)
@@ -119,13 +124,93 @@ bool out_has_comm(const struct profile *profile, unsigned int number)
 	return sample->process || sample->comm || !sample->stack;
 }
 
-void out_comm_text(const struct profile *profile, unsigned int number, struct buf *out)
+unsigned int out_comm(const struct profile *profile, unsigned int number)
 {
 	const struct profile_sample *sample = profile_sample(profile, number);
-	uint32_t comm = sample->comm ? sample->comm : profile_process(profile, sample->process)->comm;
+
+	return sample->comm ? sample->comm : profile_process(profile, sample->process)->comm;
+}
+
+void out_comm_text(const struct profile *profile, unsigned int number, struct buf *out)
+{
+	uint32_t comm = out_comm(profile, number);
 
 	if (comm)
-		add_escaped(profile, comm, out);
+		add_escaped(profile, comm, ";", out);
 	else
 		buf_adds(out, "[unnamed]");
+}
+
+const char *out_kind_suffix(unsigned int kind)
+{
+	switch (kind) {
+	case FRAME_KERNEL:
+		return "_[k]";
+	case FRAME_JIT:
+		return "_[j]";
+	case FRAME_INLINE:
+		return "_[i]";
+	default:
+		return "";
+	}
+}
+
+void out_name(const struct profile *profile, unsigned int number, struct buf *out)
+{
+	add_frame(profile, number, NULL, out);
+}
+
+void out_string(const struct profile *profile, unsigned int string, struct buf *out)
+{
+	add_escaped(profile, string, NULL, out);
+}
+
+void out_module_path(const struct profile *profile, unsigned int number, struct buf *out)
+{
+	const struct profile_frame *frame = profile_frame(profile, number);
+	uint32_t path = profile_file(profile, frame->file)->path;
+
+	if (frame->kind == FRAME_KERNEL && path) {
+		buf_addc(out, '[');
+		out_string(profile, path, out);
+		buf_addc(out, ']');
+	} else if (frame->kind == FRAME_KERNEL) {
+		buf_adds(out, "[kernel.kallsyms]");
+	} else if (frame->kind == FRAME_JIT || frame->kind == FRAME_VDSO) {
+		add_module(profile, number, NULL, out);
+	} else {
+		out_string(profile, path, out);
+	}
+}
+
+void out_hex(const struct profile *profile, unsigned int string, struct buf *out)
+{
+	size_t len;
+	const char *bytes = profile_text(profile, string, &len);
+
+	for (size_t i = 0; i < len; i++)
+		buf_addf(out, "%02x", (unsigned char)bytes[i]);
+}
+
+#define LINE_DIGITS 9
+
+struct out_source out_source(const struct profile *profile, unsigned int frame, const char *name, size_t len)
+{
+	struct out_source source = { .name_len = len };
+	uint32_t kind = profile_frame(profile, frame)->kind, line = 0;
+	const char *space = memrchr(name, ' ', len), *colon = memrchr(name, ':', len);
+
+	/* Names of run-time code may look alike, but say where a function begins. */
+	if ((kind != FRAME_USER && kind != FRAME_INLINE) || !profile_frame(profile, frame)->name || !space ||
+	    space == name || !colon || colon <= space + 1 || memchr(space, '/', (size_t)(colon - space)))
+		return source;
+	for (const char *at = colon + 1; at < name + len; at++) {
+		if (*at < '0' || *at > '9' || at - colon > LINE_DIGITS || (at == colon + 1 && *at == '0'))
+			return source;
+		line = line * 10 + (uint32_t)(*at - '0');
+	}
+	if (line)
+		source = (struct out_source){ (size_t)(space - name), (size_t)(space + 1 - name),
+					      (size_t)(colon - space - 1), line };
+	return source;
 }

@@ -59,14 +59,30 @@ static int has_short_text(const struct profile *profile)
 	return profile_count(profile, PROFILE_FRAMES) * longest < TEXT_MAX;
 }
 
+/* perf's text has a record for each time that a sample was counted. */
+static int has_few_samples(const struct profile *profile)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES); i++)
+		if (__builtin_add_overflow(sum, profile_sample(profile, i)->value, &sum))
+			return 1; /* so many are written once */
+	return sum < 1000 || sum > 1000000;
+}
+
 static void write_texts(const struct profile *profile)
 {
-	autobuf struct buf folded = { 0 }, stats = { 0 }, report = { 0 };
+	autobuf struct buf folded = { 0 }, stats = { 0 };
 	size_t lines = 0;
 
 	must(out_folded(profile, &folded) == 0);
 	must(stats_write(profile, &stats) == 0);
-	must(out_report(profile, &report) == 0);
+	for (const struct out_format *format = out_formats; format->name; format++) {
+		autobuf struct buf out = { 0 };
+
+		if (format->write != out_wick && (format->write != out_perf || has_few_samples(profile)))
+			must(format->write(profile, &out) == 0);
+	}
 	for (size_t i = 0; i < folded.len; i++)
 		lines += folded.data[i] == '\n';
 	must(lines < profile_count(profile, PROFILE_SAMPLES));

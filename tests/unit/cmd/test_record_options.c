@@ -342,6 +342,32 @@ static void test_outputs(void **state)
 	assert_refused("-o", "--output: needs a value");
 }
 
+/* What shows time is recorded with it. */
+static void test_timed_outputs(void **state)
+{
+	static const struct {
+		const char *words;
+		bool timed;
+	} cases[] = {
+		{ "-o x.perf 1", true },
+		{ "-o x.wick -o x.fx.json 1", true },
+		{ "-f perf 1", true },
+		{ "-f firefox -o - 1", true },
+		{ "-o x.json -o x.pb.gz 1", false },
+		{ "-f folded -o x.perf 1", false },
+		{ "-f perf -o x.folded 1", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct parsed got = good(cases[i].words);
+
+		assert_int_equal(got.collect.events, cases[i].timed);
+		assert_int_equal(got.collect.threads, cases[i].timed);
+		parsed_free(&got);
+	}
+}
+
 static void test_help(void **state)
 {
 	static char *const asked[] = { "--help", "-h" };
@@ -366,14 +392,14 @@ static void test_hostile_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),      cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_bad_lists),     cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_bad_rates),     cmocka_unit_test(test_rate_above_the_limit),
-		cmocka_unit_test(test_seconds),       cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_flags),         cmocka_unit_test(test_command),
-		cmocka_unit_test(test_outputs),       cmocka_unit_test(test_help),
-		cmocka_unit_test(test_hostile_words), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_report),
+		cmocka_unit_test(test_defaults),  cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_bad_lists), cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_bad_rates), cmocka_unit_test(test_rate_above_the_limit),
+		cmocka_unit_test(test_seconds),   cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_flags),     cmocka_unit_test(test_command),
+		cmocka_unit_test(test_outputs),   cmocka_unit_test(test_timed_outputs),
+		cmocka_unit_test(test_help),      cmocka_unit_test(test_hostile_words),
+		cmocka_unit_test(test_names),     cmocka_unit_test(test_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

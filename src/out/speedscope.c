@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * speedscope's format (docs/formats.md): one profile, its samples in the order of time where that is known. It has no
+ * field for processes and kinds of frames, so a stack is what a folded line has: the name of the process as the root,
+ * _[k], _[j] and _[i] behind names. Weights are counts and add up to the values of the profile.
+ */
+#include "out/out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "out/advice.h"
+#include "out/timeline.h"
+#include "profile/profile.h"
+
+struct speedscope {
+	const struct profile *profile;
+	struct json json;
+	struct timeline timeline;
+	struct intern *seen; /* frames as they are written, each once */
+	uint32_t *frames;    /* of the profile → of the file, from 1 */
+	uint32_t *comms;     /* string → of the file, from 1 */
+	struct buf text;
+};
+
+/* Its number, from 1; a new one is written. The name is in text, and a file may be behind it. */
+static int put_frame(struct speedscope *scope, size_t name_len, uint32_t *ret)
+{
+	struct buf *text = &scope->text;
+	uint32_t count = intern_count(scope->seen);
+
+	*ret = buf_error(text) ? UINT32_MAX : intern_bytes(scope->seen, text->data, text->len);
+	if (*ret == UINT32_MAX)
+		return -ENOMEM;
+	if (*ret < count)
+		return 0;
+	json_object(&scope->json, NULL);
+	json_text(&scope->json, "name", text->data, name_len);
+	if (text->len > name_len + 1)
+		json_text(&scope->json, "file", text->data + name_len + 1, text->len - name_len - 1);
+	json_end(&scope->json, '}');
+	return 0;
+}
+
+static int put_frame_of(struct speedscope *scope, uint32_t frame)
+{
+	size_t name_len;
+
+	buf_clear(&scope->text);
+	out_name(scope->profile, frame, &scope->text);
+	buf_adds(&scope->text, out_kind_suffix(profile_frame(scope->profile, frame)->kind));
+	name_len = scope->text.len;
+	buf_addc(&scope->text, '\n'); /* no name has one */
+	out_module_path(scope->profile, frame, &scope->text);
+	return put_frame(scope, name_len, &scope->frames[frame]);
+}
+
+static int put_comm(struct speedscope *scope, uint32_t sample)
+{
+	uint32_t comm = out_comm(scope->profile, sample);
+
+	if (scope->comms[comm])
+		return 0;
+	buf_clear(&scope->text);
+	if (comm)
+		out_string(scope->profile, comm, &scope->text);
+	else
+		buf_adds(&scope->text, "[unnamed]");
+	return put_frame(scope, scope->text.len, &scope->comms[comm]);
+}
+
+static int put_frames(struct speedscope *scope)
+{
+	uint32_t nodes = profile_count(scope->profile, PROFILE_NODES);
+	autofree bool *used = calloc(nodes, sizeof(*used));
+	int err = used ? 0 : -ENOMEM;
+
+	json_object(&scope->json, "shared");
+	json_array(&scope->json, "frames");
+	for (uint32_t i = 1; i < profile_count(scope->profile, PROFILE_SAMPLES) && !err; i++) {
+		if (!profile_sample(scope->profile, i)->value)
+			continue;
+		used[profile_sample(scope->profile, i)->stack] = true;
+		err = put_comm(scope, i);
+	}
+	for (uint32_t i = nodes; !err && i-- > 1;) /* a parent has a smaller number */
+		if (used[i])
+			used[profile_node(scope->profile, i)->parent] = true;
+	for (uint32_t i = 1; i < nodes && !err; i++) {
+		uint32_t frame = profile_node(scope->profile, i)->frame;
+
+		if (used[i] && !scope->frames[frame])
+			err = put_frame_of(scope, frame);
+	}
+	json_end(&scope->json, ']');
+	json_end(&scope->json, '}');
+	return err;
+}
+
+static int put_stacks(struct speedscope *scope)
+{
+	uint32_t *stack = NULL;
+	size_t cap = 0;
+	int err = 0;
+
+	json_array(&scope->json, "samples");
+	for (size_t i = 0; i < scope->timeline.len && !err; i++) {
+		uint32_t number = scope->timeline.list[i].sample;
+		size_t depth = 0;
+
+		json_array(&scope->json, NULL);
+		json_u64(&scope->json, NULL, scope->comms[out_comm(scope->profile, number)] - 1);
+		for (uint32_t node = profile_sample(scope->profile, number)->stack; node && !err;
+		     node = profile_node(scope->profile, node)->parent) {
+			if (depth == cap) {
+				uint32_t *grown = reallocarray(stack, cap ? 2 * cap : 256, sizeof(*grown));
+
+				err = grown ? 0 : -ENOMEM;
+				stack = grown ? grown : stack;
+				cap = grown ? (cap ? 2 * cap : 256) : cap;
+			}
+			if (!err)
+				stack[depth++] = profile_node(scope->profile, node)->frame;
+		}
+		while (depth--)
+			json_u64(&scope->json, NULL, scope->frames[stack[depth]] - 1);
+		json_end(&scope->json, ']');
+	}
+	json_end(&scope->json, ']');
+	free(stack);
+	return err;
+}
+
+/* What it is of, and what is missing in it: the only place for words. */
+static void put_title(struct speedscope *scope, const char *key)
+{
+	const struct profile_meta *meta = profile_meta(scope->profile);
+
+	buf_clear(&scope->text);
+	out_string(scope->profile, meta->host, &scope->text);
+	buf_adds(&scope->text, scope->text.len ? ": " : "");
+	text_thousands(&scope->text, scope->timeline.total);
+	buf_addc(&scope->text, ' ');
+	if (meta->unit)
+		out_string(scope->profile, meta->unit, &scope->text);
+	else
+		buf_adds(&scope->text, "samples");
+	for (uint32_t i = 1; i < profile_count(scope->profile, PROFILE_COUNTERS); i++) {
+		autobuf struct buf line = { 0 };
+
+		if (advice_line(scope->profile, i, false, &line) && !buf_error(&line))
+			buf_addf(&scope->text, ", %s", line.data);
+	}
+	json_text(&scope->json, key, scope->text.data, scope->text.len);
+}
+
+static int put_profile(struct speedscope *scope)
+{
+	const char *unit = profile_text(scope->profile, profile_meta(scope->profile)->unit, NULL);
+	int err;
+
+	json_array(&scope->json, "profiles");
+	json_object(&scope->json, NULL);
+	json_text(&scope->json, "type", "sampled", strlen("sampled"));
+	put_title(scope, "name");
+	unit = !strcmp(unit, "nanoseconds") || !strcmp(unit, "bytes") ? unit : "none";
+	json_text(&scope->json, "unit", unit, strlen(unit));
+	json_u64(&scope->json, "startValue", 0);
+	json_u64(&scope->json, "endValue", scope->timeline.total);
+	err = put_stacks(scope);
+	json_array(&scope->json, "weights");
+	for (size_t i = 0; i < scope->timeline.len; i++)
+		json_u64(&scope->json, NULL, scope->timeline.list[i].count);
+	json_end(&scope->json, ']');
+	json_end(&scope->json, '}');
+	json_end(&scope->json, ']');
+	return err;
+}
+
+static int put_all(struct speedscope *scope)
+{
+	static const char schema[] = "https://www.speedscope.app/file-format-schema.json";
+	int err;
+
+	json_object(&scope->json, NULL);
+	json_text(&scope->json, "$schema", schema, strlen(schema));
+	buf_adds(&scope->text, "wick@");
+	out_string(scope->profile, profile_meta(scope->profile)->version, &scope->text);
+	json_text(&scope->json, "exporter", scope->text.data, scope->text.len);
+	put_title(scope, "name");
+	json_u64(&scope->json, "activeProfileIndex", 0);
+	err = put_frames(scope);
+	err = err ? err : put_profile(scope);
+	json_end(&scope->json, '}');
+	buf_addc(scope->json.out, '\n');
+	return err;
+}
+
+int out_speedscope(const struct profile *profile, struct buf *out)
+{
+	struct speedscope scope = {
+		.profile = profile,
+		.json = { .out = out },
+		.frames = calloc(profile_count(profile, PROFILE_FRAMES), sizeof(*scope.frames)),
+		.comms = calloc(profile_count(profile, PROFILE_STRINGS), sizeof(*scope.comms)),
+	};
+	int err = scope.frames && scope.comms ? intern_new(&scope.seen) : -ENOMEM;
+
+	err = err ? err : timeline_new(profile, 0, &scope.timeline);
+	err = err ? err : put_all(&scope);
+	err = err ? err : buf_error(&scope.text) ? buf_error(&scope.text) : buf_error(out);
+	timeline_free(&scope.timeline);
+	intern_free(scope.seen);
+	free(scope.frames);
+	free(scope.comms);
+	buf_free(&scope.text);
+	return err;
+}

@@ -31,6 +31,7 @@
 #include "collect/sampler.h"
 #include "collect/tables.h"
 #include "collect/ticks.h"
+#include "collect/ways.h"
 #include "elf/buildid.h"
 #include "proc/place.h"
 #include "proc/process.h"
@@ -55,6 +56,7 @@ struct collect {
 	struct tables *tables; /* NULL: frame pointers only */
 	struct early *early;   /* where tables are */
 	int vdso;
+	struct map file_ids;         /* file of the profile → its id */
 	struct map jit_seen;         /* processes whose own code was met */
 	struct addresses *addresses; /* only where the kernel side cannot find mappings */
 	char *warning;
@@ -82,7 +84,10 @@ static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 	const char *path = profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL);
 
 	int fd = files_open(collect->sampler, found, path);
+	uint64_t *id = map_put(&collect->file_ids, file);
 
+	if (id)
+		*id = found->id;
 	if (collect->tables)
 		tables_want(collect->tables, found->id, fd);
 	namer_file(collect->namer, file, found->pid, fd);
@@ -317,6 +322,7 @@ void collect_free(struct collect *collect)
 		close(collect->vdso);
 	tables_free(collect->tables);
 	worker_free(collect->worker);
+	map_free(&collect->file_ids);
 	map_free(&collect->jit_seen);
 	sampler_free(collect->sampler);
 	buf_free(&collect->gone[0]);
@@ -594,6 +600,16 @@ static int settle_early(struct collect *collect)
 	return err ? err : ingest_events_settle(collect->ingest);
 }
 
+static bool has_row(void *arg, const struct profile_frame *frame)
+{
+	struct collect *collect = arg;
+	const uint64_t *id = frame->kind == FRAME_USER ? map_get(&collect->file_ids, frame->file) : NULL;
+
+	if (!collect->tables || (!id && frame->kind != FRAME_VDSO))
+		return false;
+	return tables_has_row(collect->tables, id ? *id : WIRE_TABLE_VDSO, frame->address);
+}
+
 int collect_stop(struct collect *collect)
 {
 	int err;
@@ -604,6 +620,7 @@ int collect_stop(struct collect *collect)
 	err = drain(collect); /* the other generation has been empty since the drain before */
 	take_time(collect);
 	err = err ? err : settle_early(collect);
+	err = err ? err : ways_count(collect->profile, ingest_early_samples(collect->ingest), has_row, collect);
 	if (err)
 		return err;
 	for (int i = 0; i < WIRE_COUNTERS && !err; i++)

@@ -493,6 +493,16 @@ int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struc
 	return 1;
 }
 
+bool tables_has_row(const struct tables *tables, uint64_t id, uint64_t offset)
+{
+	struct wire_rule rule;
+	int have = tables_rule(tables, id, offset, &rule);
+
+	if (have == -EAGAIN)
+		return map_get(&tables->by_file, id);
+	return have && rule.kind != WIRE_RULE_NONE;
+}
+
 void tables_age(struct tables *tables)
 {
 	tables->epoch++;

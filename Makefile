@@ -28,7 +28,7 @@ PROC_SRCS := $(addprefix src/proc/,maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
 UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
 WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
-COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c refused.c sampler.c selftest.c \
+COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c preload.c refused.c sampler.c selftest.c \
 	tables.c ticks.c ways.c)
 IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
 OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c folded.c formats.c frame.c lines.c paths.c quality.c report.c report_callers.c report_quality.c report_stacks.c report_tables.c report_tree.c stats.c tally.c tree.c wick.c)

@@ -28,6 +28,7 @@
 #include "collect/files.h"
 #include "collect/ingest.h"
 #include "collect/name.h"
+#include "collect/preload.h"
 #include "collect/sampler.h"
 #include "collect/tables.h"
 #include "collect/ticks.h"
@@ -55,6 +56,7 @@ struct collect {
 	struct namer *namer;
 	struct tables *tables; /* NULL: frame pointers only */
 	struct early *early;   /* where tables are */
+	struct preload *preload;
 	int vdso;
 	struct map file_ids;         /* file of the profile → its id */
 	struct map jit_seen;         /* processes whose own code was met */
@@ -67,7 +69,7 @@ struct collect {
 	struct buf gone[2]; /* pids and starts that ended in this window and the one before */
 	int nice;           /* as wick was started */
 	uint32_t asked;     /* processes up to this one have been asked for their program */
-	bool targets_gone;
+	bool targets_gone, loaded_ahead;
 };
 
 static const struct counter_name {
@@ -321,6 +323,7 @@ void collect_free(struct collect *collect)
 	if (collect->vdso >= 0)
 		close(collect->vdso);
 	tables_free(collect->tables);
+	preload_free(collect->preload);
 	worker_free(collect->worker);
 	map_free(&collect->file_ids);
 	map_free(&collect->jit_seen);
@@ -471,10 +474,19 @@ static uint64_t look_at(const struct collect *collect, uint64_t now)
 	return now + (wait > RARELY ? wait : RARELY);
 }
 
+/* Whether there is a table to ask for that no sample has asked for. A command's are not there yet. */
+static bool can_load_ahead(const struct collect *collect)
+{
+	return collect->tables && !collect->loaded_ahead && !collect->options.command && collect->options.user &&
+	       worker_idle(collect->worker);
+}
+
 int collect_timeout(const struct collect *collect)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), due = ticks_due(collect->ticks, now);
 
+	if (can_load_ahead(collect))
+		return 0;
 	due = earlier(due, collect->drain_at);
 	due = earlier(due, look_at(collect, now));
 	if (ends_with_targets(&collect->options))
@@ -482,6 +494,28 @@ int collect_timeout(const struct collect *collect)
 	if (collect->addresses)
 		due = earlier(due, now + OFTEN);
 	return due > now ? (int)((due - now) / NS_PER_MS) + 1 : 0;
+}
+
+/* Begun when sampling is, not before it: the first sample does not wait for a guess. */
+static int load_ahead(struct collect *collect)
+{
+	const struct collect_options *options = &collect->options;
+	int err;
+
+	if (!can_load_ahead(collect))
+		return 0;
+	err = collect->preload ? 0
+			       : preload_new(&collect->preload, &(struct preload_options){
+									.sampler = collect->sampler,
+									.tables = collect->tables,
+									.pids = options->pids,
+									.pids_len = options->pids_len,
+									.worker = (uint32_t)worker_pid(collect->worker),
+								});
+	if (err)
+		return err;
+	collect->loaded_ahead = !preload_next(collect->preload);
+	return worker_pump(collect->worker, false);
 }
 
 int collect_poll(struct collect *collect, int timeout_ms)
@@ -512,6 +546,7 @@ int collect_poll(struct collect *collect, int timeout_ms)
 	err = err ? err : worker_pump(collect->worker, false);
 	if (!err && collect->early)
 		err = early_run(collect->early, false);
+	err = err ? err : load_ahead(collect);
 	sampler_set_worker(collect->sampler, (uint32_t)worker_pid(collect->worker));
 	return err ? err : ticks_tend(collect->ticks);
 }
@@ -565,6 +600,10 @@ static void count_self(struct collect *collect)
 	profile_add_counter(profile, "self", "max_rss_bytes",
 			    (uint64_t)usage.ru_maxrss * 1024 + worker_max_rss(collect->worker));
 	profile_add_counter(profile, "note", "worker_deaths", worker_deaths(collect->worker));
+	profile_add_counter(profile, "self", "unwind_files", stats.files);
+	profile_add_counter(profile, "self", "unwind_rows", stats.rows);
+	profile_add_counter(profile, "self", "unwind_bytes", stats.bytes);
+	profile_add_counter(profile, "self", "unwind_ahead", preload_count(collect->preload));
 	profile_add_counter(profile, "note", "unwind_evicted", stats.evicted);
 	profile_add_counter(profile, "note", "unwind_refused", stats.refused);
 	profile_add_counter(profile, "self", "bpf_map_bytes", sampler_map_bytes(collect->sampler) + stats.bytes);

@@ -37,6 +37,7 @@ void tables_free(struct tables *tables);
  */
 void tables_want(struct tables *tables, uint64_t id, int fd);
 void tables_again(struct tables *tables, uint64_t id);
+bool tables_knows(const struct tables *tables, uint64_t id); /* whether it was ever asked for */
 
 /* The rule for an offset in a file. 1: it is there; 0: the file has none; -EAGAIN: not known yet. */
 int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret);

@@ -113,6 +113,12 @@ static void add_self(struct json *json, const struct profile *profile)
 		json_double(json, "bpf_ns_per_sample", (double)run_ns / (double)runs);
 	else
 		json_null(json, "bpf_ns_per_sample");
+	json_object(json, "unwind");
+	json_u64(json, "files", profile_counter_value(profile, "self", "unwind_files"));
+	json_u64(json, "ahead", profile_counter_value(profile, "self", "unwind_ahead"));
+	json_u64(json, "rows", profile_counter_value(profile, "self", "unwind_rows"));
+	json_u64(json, "bytes", profile_counter_value(profile, "self", "unwind_bytes"));
+	json_end(json, '}');
 	json_double(json, "first_sample_ms", (double)profile_counter_value(profile, "self", "first_sample_us") / 1e3);
 	json_end(json, '}');
 }

@@ -109,7 +109,7 @@ static void test_stats_example(void **state)
 		"\"frames\":{\"row\":0,\"fp\":2000,\"user\":2900},\"events\":{\"sent\":4,\"lost\":3},"
 		"\"notes\":{\"keys\":5},"
 		"\"self\":{\"cpu_seconds\":0.008,\"max_rss_bytes\":21000000,\"bpf_map_bytes\":14000000,"
-		"\"bpf_ns_per_sample\":null,\"first_sample_ms\":41.5},"
+		"\"bpf_ns_per_sample\":null,\"unwind\":{\"files\":0,\"ahead\":0,\"rows\":0,\"bytes\":0},\"first_sample_ms\":41.5},"
 		"\"processes\":[{\"pid\":100,\"comm\":\"sh\",\"exe\":\"/bin/sh\",\"samples\":900,\"user_samples\":900,"
 		"\"complete\":800,\"incomplete\":{\"no_mapping\":100},"
 		"\"frames\":{\"row\":1300,\"fp\":2000,\"user\":300},\"median_depth\":2},"

@@ -56,13 +56,13 @@ FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap ka
 # Shell tests that need no root
 GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
-KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t execs.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
-LONG_TESTS :=
+LONG_TESTS := $(addprefix tests/kernel/,execs-long.t)
 # tests/progs/NAME.c: programs, and shared objects for them to load
-PROGS := shares shares-pad short storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
+PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
 	deep compat32 without hostile
 PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
@@ -85,7 +85,7 @@ PROG_CFLAGS = -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-st
 	-falign-functions=64 -falign-loops=64
 PROG_LDLIBS = -lpthread -ldl
 # Quick to start, and at the same addresses in every one of them
-$(addprefix %/progs/,short exec-alpha exec-beta pidreuse crowd storm): PROG_LDLIBS = -static -lpthread
+$(addprefix %/progs/,short execs exec-alpha exec-beta pidreuse crowd storm): PROG_LDLIBS = -static -lpthread
 # Without a C library; see tests/progs/bare.h
 $(addprefix %/progs/,deep compat32): PROG_CFLAGS = -O1 -g -fno-omit-frame-pointer -fno-stack-protector -fcf-protection=none \
 	-ffreestanding -nostdlib -static -fno-pie -no-pie

@@ -50,17 +50,17 @@ UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json m
 	worker/protocol worker/worker \
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/ways in/folded in/identity in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname listframes mkprofile probe progtags replay rows symname
+TEST_TOOLS := goname listevents listframes mkprofile probe progtags replay rows symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap kallsyms maps place rows symbols text wick
 # Shell tests that need no root
 GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
-KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t execs.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t execs.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
-LONG_TESTS := $(addprefix tests/kernel/,execs-long.t)
+LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t)
 # tests/progs/NAME.c: programs, and shared objects for them to load
 PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
 	deep compat32 without hostile
@@ -379,7 +379,7 @@ check-fuzz: $(FUZZ_FILES)
 check-kernel: $O/wick $(PROG_FILES) $(ZOO_FILES) $(TOOL_FILES)
 	$Q$(SUDO) env $(TEST_ENV) tests/run kernel $(KERNEL_TESTS)
 
-check-long: $O/wick $(PROG_FILES)
+check-long: $O/wick $(PROG_FILES) $(TOOL_FILES)
 	$Q$(SUDO) env $(TEST_ENV) tests/run long $(LONG_TESTS)
 
 check-vm: $(VM_FILES)

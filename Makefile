@@ -425,7 +425,7 @@ format:
 ## bench: measure wick side by side with its peers (ROUNDS=5 SECONDS=10)
 bench:
 	$Qscripts/setup bench
-	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES)
+	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/tests/tools/rows
 	$Q$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" \
 		SECONDS="$$SECONDS" bench/run
 	$QWICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert

@@ -6,6 +6,7 @@
  */
 #include "collect/collect.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -43,6 +44,7 @@
 
 #define WORKER_MEMORY ((uint64_t)512 << 20)
 #define WORKER_SECONDS 10
+#define OPEN_TRIES 8
 #define OFTEN (100 * NS_PER_MS) /* where nothing says how often is enough */
 #define RARELY (10 * NS_PER_MS) /* at least between two looks at how full the table of counts is */
 
@@ -59,6 +61,7 @@ struct collect {
 	struct preload *preload;
 	int vdso;
 	struct map file_ids;         /* file of the profile → its id */
+	struct map not_opened;       /* file of the profile → how often that was tried */
 	struct map jit_seen;         /* processes whose own code was met */
 	struct addresses *addresses; /* only where the kernel side cannot find mappings */
 	char *warning;
@@ -80,19 +83,41 @@ static const struct counter_name {
 #undef COUNTER
 };
 
+/* A file that nobody could open any more may be met again in another process: it is announced once more then. */
+static void try_again(struct collect *collect, uint32_t file, uint64_t id)
+{
+	uint64_t *tries = map_put(&collect->not_opened, file);
+
+	if (tries && ++*tries < OPEN_TRIES)
+		bpf_map_delete_elem(sampler_map_fd(collect->sampler, SAMPLER_FILES), &id);
+	else if (collect->tables)
+		tables_want(collect->tables, id, -1);
+}
+
 static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 {
 	struct collect *collect = arg;
 	const char *path = profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL);
-
 	int fd = files_open(collect->sampler, found, path);
 	uint64_t *id = map_put(&collect->file_ids, file);
 
 	if (id)
 		*id = found->id;
-	if (collect->tables)
+	if (fd < 0)
+		try_again(collect, file, found->id);
+	else if (collect->tables)
 		tables_want(collect->tables, found->id, fd);
+	if (fd >= 0)
+		map_remove(&collect->not_opened, file);
 	namer_file(collect->namer, file, found->pid, fd);
+}
+
+static void file_again(void *arg, uint32_t file, const struct wire_file *found)
+{
+	struct collect *collect = arg;
+
+	if (map_get(&collect->not_opened, file))
+		file_found(arg, file, found);
 }
 
 /* Its map is looked for at once, and then once a window until it is there. */
@@ -299,6 +324,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .profile = profile,
 						   .seed = sampler_seed(collect->sampler),
 						   .file_found = file_found,
+						   .file_again = file_again,
 						   .find_program = find_program,
 						   .process_found = process_found,
 						   .jit_found = collect->addresses ? NULL : jit_found,
@@ -326,6 +352,7 @@ void collect_free(struct collect *collect)
 	preload_free(collect->preload);
 	worker_free(collect->worker);
 	map_free(&collect->file_ids);
+	map_free(&collect->not_opened);
 	map_free(&collect->jit_seen);
 	sampler_free(collect->sampler);
 	buf_free(&collect->gone[0]);

@@ -305,8 +305,11 @@ static int ingest_file(struct ingest *ingest, const void *data, size_t len)
 	if (number == PROFILE_FULL || path == PROFILE_FULL)
 		return -ENOMEM;
 	file = profile_file(profile, number);
-	if (file->device != NOT_ANNOUNCED) /* announced twice: two CPUs met it at once */
+	if (file->device != NOT_ANNOUNCED) { /* two CPUs met it at once, or it was asked for again */
+		if (ingest->options.file_again)
+			ingest->options.file_again(ingest->options.arg, number, &found);
 		return 0;
+	}
 	file->device = found.key.device;
 	file->inode = found.key.inode;
 	file->size = found.key.size;

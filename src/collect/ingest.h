@@ -39,6 +39,7 @@ struct ingest_options {
 	struct profile *profile;
 	uint64_t seed;                     /* the one the kernel side hashes with */
 	ingest_file_found *file_found;     /* may be NULL */
+	ingest_file_found *file_again;     /* met once more, maybe in another process; may be NULL */
 	ingest_find_mapping *find_mapping; /* NULL unless the kernel side cannot */
 	ingest_find_program *find_program; /* may be NULL, as may the rest */
 	ingest_process_found *process_found;

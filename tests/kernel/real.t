@@ -266,9 +266,9 @@ judge() {
 			$n{$tool}[0] += $samples; $n{$tool}[1] += $user; $n{$tool}[2] += $rooted;
 		}
 		sub median { my @s = sort { $a <=> $b } @_; @s ? ($s[$#s / 2] + $s[@s / 2]) / 2 : 0 }
-		# Is x ahead of y? The mean of the differences, less than its 95 % interval, is above zero.
+		# Is x ahead of y by more than that? The mean of the differences, less its 95 % interval, is above it.
 		sub ahead {
-			my ($x, $y) = @_;
+			my ($x, $y, $by) = @_;
 			my @t = (0, 0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26);
 			my @d = map { $x->[$_] - $y->[$_] } 0 .. $#$x;
 			my $k = @d;
@@ -276,14 +276,15 @@ judge() {
 			my ($mean, $var) = (0, 0);
 			$mean += $_ / $k for @d;
 			$var += ($_ - $mean) ** 2 / ($k - 1) for @d;
-			return $mean - ($t[$k] // 2) * sqrt($var / $k) > 0;
+			return $mean - ($t[$k] // 2) * sqrt($var / $k) > $by;
 		}
 		my $wick = median(@{$captured{wick}});
-		my $noise = 100 * 3 / sqrt($n{wick}[0] || 1) * (@{$captured{wick}} == 1);
-		my $level = $wick >= median(@{$captured{perf}}) - 2 - $noise;
+		my $noise = 100 * 3 / sqrt($n{wick}[0] || 1);
+		my $level = @{$captured{wick}} > 1 ? $wick >= 90 && !ahead($captured{perf}, $captured{wick}, 2)
+						   : $wick >= median(@{$captured{perf}}) - 2 - $noise;
 		my $share = $n{wick}[1] ? 100 * $n{wick}[2] / $n{wick}[1] : 0;
 		my $whole = $n{wick}[1] >= 50 && $share >= 99;
-		my $dwarf = !$captured{dwarf} || !ahead($captured{dwarf}, $captured{wick}) && !ahead($rooted{dwarf}, $rooted{wick});
+		my $dwarf = !$captured{dwarf} || !ahead($captured{dwarf}, $captured{wick}, 0) && !ahead($rooted{dwarf}, $rooted{wick}, 0);
 		printf "%d %d %d", $level, $whole, $dwarf;
 		printf " %s: captured %.1f %% (", $name, $wick;
 		print join ", ", map { sprintf "%s %.1f %%", $_, median(@{$captured{$_}}) } grep { $_ ne "wick" } sort keys %captured;

@@ -216,7 +216,7 @@ static int compare_loads(const void *a, const void *b)
 	return (left->load_time > right->load_time) - (left->load_time < right->load_time);
 }
 
-/* "program.NAME.verified" and "program.NAME.load_us": from the moment it was handed to the verifier to the next one's. */
+/* "program.NAME.verified" and "program.NAME.load_us": from when it was handed to the verifier to when the next was. */
 static void report_programs(const struct watch *watch, FILE *out)
 {
 	struct bpf_prog_info list[MAX_PROGRAMS];

@@ -34,8 +34,8 @@ static int read_proc(uint32_t pid, const char *name, struct buf *ret)
 }
 
 /*
- * A field of /proc/PID/stat, numbered as proc(5) does, or NULL: the name in parentheses may hold anything, so fields are
- * counted from the last ')'.
+ * A field of /proc/PID/stat, numbered as proc(5) does, or NULL: the name in parentheses may hold anything, so fields
+ * are counted from the last ')'.
  */
 static const char *stat_field(const struct buf *stat, int wanted)
 {

@@ -151,13 +151,15 @@ static bool has_ways(const struct profile *profile, uint32_t process)
 	return ways->row || ways->fp || ways->user;
 }
 
-/* How the frames of processes were found, of those where something is known. */
+/* How the frames of processes were found, of those where something is known; nothing if there are none. */
 static void put_ways(const struct profile *profile, struct buf *out)
 {
 	uint32_t count = profile_count(profile, PROFILE_PROCESSES), known = 0;
 
 	for (uint32_t i = 1; i < count; i++)
 		known += has_ways(profile, i);
+	if (!known)
+		return;
 	buf_varint(out, known);
 	for (uint32_t i = 1; i < count; i++) {
 		const struct profile_ways *ways = &profile_process(profile, i)->ways;
@@ -256,7 +258,7 @@ int out_wick(const struct profile *profile, struct buf *out)
 	total += raw.len;
 	buf_clear(&raw);
 	put_ways(profile, &raw);
-	if (!err)
+	if (!err && raw.len)
 		err = add_section(out, WICK_WAYS, 0, &raw);
 	if (total + raw.len > WICK_RAW_MAX)
 		return fail_plain(-EFBIG, "the profile is larger than a .wick file may be (1 GiB)");

@@ -75,7 +75,7 @@ ZOO_LIBS := libtiny libloaded libassembly
 # What of them goes to the machines of tests/vm, linked statically
 STATIC_PROGS := $(filter-out dl,$(PROGS))
 # bench/progs/: a load, built twice, what runs the tools to measure them, and what writes stacks to be read
-BENCH_PROGS := steady-fp steady-nofp cost stacks
+BENCH_PROGS := steady-fp steady-nofp cost stackid stacks
 # Debian's kernels for tests/vm/run; the first runs in `make test`, all in `make test-long`
 KERNELS := 5.10 6.1 6.12
 
@@ -249,6 +249,15 @@ $(BUILD)/bench/cost: PROG_CFLAGS = -O2 -g
 $(BUILD)/bench/cost: bench/progs/cost.c
 	$(prog)
 	$Qmkdir -p $(@D)
+	$Q$(prog_cc) -lbpf
+
+# What others do at each tick, and nothing else: to compare with.
+$(BUILD)/bench/stackid: PROG_CFLAGS = -O2 -g
+$(BUILD)/bench/stackid: bench/progs/stackid.c bench/progs/stackid.bpf.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_$(BPF_ARCH) -I/usr/include/$(MACHINE)-linux-gnu -c -o $@.bpf.o \
+		bench/progs/stackid.bpf.c
 	$Q$(prog_cc) -lbpf
 
 $(BUILD)/bench/stacks: PROG_CFLAGS = -O2 -g
@@ -428,6 +437,8 @@ bench:
 	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/tests/tools/rows
 	$Q$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" \
 		SECONDS="$$SECONDS" bench/run
+	$Q$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) TOOLS=$(abspath $(BUILD)/tests/tools) \
+		ROUNDS="$$ROUNDS" SECONDS="$$SECONDS" bench/unwind
 	$QWICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert
 
 MAN_PAGES := $(wildcard docs/man/*.[1-8])

@@ -29,10 +29,10 @@ PROC_SRCS := $(addprefix src/proc/,maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
 UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
 WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
-COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c refused.c sampler.c selftest.c \
-	tables.c ticks.c)
+COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c preload.c refused.c sampler.c selftest.c \
+	tables.c ticks.c ways.c)
 IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
-OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c lines.c paths.c perf.c pprof.c report.c report_callers.c report_quality.c report_tables.c report_tree.c speedscope.c stats.c tally.c timeline.c tree.c wick.c)
+OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c lines.c paths.c perf.c pprof.c quality.c report.c report_callers.c report_quality.c report_stacks.c report_tables.c report_tree.c speedscope.c stats.c tally.c timeline.c tree.c wick.c)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c session.c values.c)
 MAIN_SRC := src/main.c
@@ -49,9 +49,9 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
 UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json map opt text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
 	worker/protocol worker/worker \
-	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/identity in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/timeline
+	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/identity in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/timeline collect/ways
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname listframes mkprofile mkraw probe progtags replay rows symname
+TEST_TOOLS := goname listframes mkprofile mkraw probe progtags replay rows symname listevents
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap kallsyms maps place rows symbols text wick
 # Shell tests that need no root
@@ -59,13 +59,13 @@ GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
-KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
-LONG_TESTS :=
+LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t)
 # tests/progs/NAME.c: programs, and shared objects for them to load
-PROGS := shares shares-pad short storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
+PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
 	deep compat32 without hostile
 PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
@@ -78,7 +78,7 @@ ZOO_LIBS := libtiny libloaded libassembly
 # What of them goes to the machines of tests/vm, linked statically
 STATIC_PROGS := $(filter-out dl,$(PROGS))
 # bench/progs/: a load, built twice, what runs the tools to measure them, and what writes stacks to be read
-BENCH_PROGS := steady-fp steady-nofp cost stacks
+BENCH_PROGS := steady-fp steady-nofp cost stackid stacks
 # Debian's kernels for tests/vm/run; the first runs in `make test`, all in `make test-long`
 KERNELS := 5.10 6.1 6.12
 
@@ -88,7 +88,7 @@ PROG_CFLAGS = -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-st
 	-falign-functions=64 -falign-loops=64
 PROG_LDLIBS = -lpthread -ldl
 # Quick to start, and at the same addresses in every one of them
-$(addprefix %/progs/,short exec-alpha exec-beta pidreuse crowd storm): PROG_LDLIBS = -static -lpthread
+$(addprefix %/progs/,short execs exec-alpha exec-beta pidreuse crowd storm): PROG_LDLIBS = -static -lpthread
 # Without a C library; see tests/progs/bare.h
 $(addprefix %/progs/,deep compat32): PROG_CFLAGS = -O1 -g -fno-omit-frame-pointer -fno-stack-protector -fcf-protection=none \
 	-ffreestanding -nostdlib -static -fno-pie -no-pie
@@ -254,6 +254,15 @@ $(BUILD)/bench/cost: bench/progs/cost.c
 	$Qmkdir -p $(@D)
 	$Q$(prog_cc) -lbpf
 
+# What others do at each tick, and nothing else: to compare with.
+$(BUILD)/bench/stackid: PROG_CFLAGS = -O2 -g
+$(BUILD)/bench/stackid: bench/progs/stackid.c bench/progs/stackid.bpf.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_$(BPF_ARCH) -I/usr/include/$(MACHINE)-linux-gnu -c -o $@.bpf.o \
+		bench/progs/stackid.bpf.c
+	$Q$(prog_cc) -lbpf
+
 $(BUILD)/bench/stacks: PROG_CFLAGS = -O2 -g
 $(BUILD)/bench/stacks: bench/progs/stacks.c
 	$(prog)
@@ -393,7 +402,7 @@ check-fuzz: $(FUZZ_FILES)
 check-kernel: $O/wick $(PROG_FILES) $(ZOO_FILES) $(TOOL_FILES)
 	$Q$(SUDO) env $(TEST_ENV) tests/run kernel $(KERNEL_TESTS)
 
-check-long: $O/wick $(PROG_FILES)
+check-long: $O/wick $(PROG_FILES) $(TOOL_FILES)
 	$Q$(SUDO) env $(TEST_ENV) tests/run long $(LONG_TESTS)
 
 check-vm: $(VM_FILES)
@@ -439,9 +448,11 @@ format:
 ## bench: measure wick side by side with its peers (ROUNDS=5 SECONDS=10)
 bench:
 	$Qscripts/setup bench
-	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES)
+	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/tests/tools/rows
 	$Q$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" \
 		SECONDS="$$SECONDS" bench/run
+	$Q$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) TOOLS=$(abspath $(BUILD)/tests/tools) \
+		ROUNDS="$$ROUNDS" SECONDS="$$SECONDS" bench/unwind
 	$QWICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert
 
 MAN_PAGES := $(wildcard docs/man/*.[1-8])

@@ -209,6 +209,31 @@ static void look(struct watch *watch)
 	}
 }
 
+static int compare_loads(const void *a, const void *b)
+{
+	const struct bpf_prog_info *left = a, *right = b;
+
+	return (left->load_time > right->load_time) - (left->load_time < right->load_time);
+}
+
+/* "program.NAME.verified" and "program.NAME.load_us": from when it was handed to the verifier to when the next was. */
+static void report_programs(const struct watch *watch, FILE *out)
+{
+	struct bpf_prog_info list[MAX_PROGRAMS];
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < watch->programs_count; i++)
+		if (watch->programs[i].ours && program_info(&watch->programs[i], &list[count]))
+			count++;
+	qsort(list, count, sizeof(*list), compare_loads);
+	for (unsigned int i = 0; i < count; i++) {
+		fprintf(out, "program.%s.verified %u\n", list[i].name, list[i].verified_insns);
+		if (i + 1 < count)
+			fprintf(out, "program.%s.load_us %.0f\n", list[i].name,
+				(double)(list[i + 1].load_time - list[i].load_time) / 1e3);
+	}
+}
+
 static void report_bpf(const struct watch *watch, FILE *out)
 {
 	uint64_t time = 0, runs = 0, verified = 0;
@@ -228,6 +253,7 @@ static void report_bpf(const struct watch *watch, FILE *out)
 		verified);
 	fprintf(out, "loaded_ms %.3f\nfirst_ms %.3f\nmap_bytes %lu\n", (double)(watch->loaded - watch->start) / 1e6,
 		(double)(watch->first - watch->start) / 1e6, watch->map_bytes);
+	report_programs(watch, out);
 }
 
 static double seconds(const struct timeval *time)

@@ -6,6 +6,7 @@
  */
 #include "collect/collect.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,9 +29,11 @@
 #include "collect/files.h"
 #include "collect/ingest.h"
 #include "collect/name.h"
+#include "collect/preload.h"
 #include "collect/sampler.h"
 #include "collect/tables.h"
 #include "collect/ticks.h"
+#include "collect/ways.h"
 #include "elf/buildid.h"
 #include "proc/place.h"
 #include "proc/process.h"
@@ -41,6 +44,7 @@
 
 #define WORKER_MEMORY ((uint64_t)512 << 20)
 #define WORKER_SECONDS 10
+#define OPEN_TRIES 8
 #define OFTEN (100 * NS_PER_MS) /* where nothing says how often is enough */
 #define RARELY (10 * NS_PER_MS) /* at least between two looks at how full the table of counts is */
 
@@ -54,7 +58,10 @@ struct collect {
 	struct namer *namer;
 	struct tables *tables; /* NULL: frame pointers only */
 	struct early *early;   /* where tables are */
+	struct preload *preload;
 	int vdso;
+	struct map file_ids;         /* file of the profile → its id */
+	struct map not_opened;       /* file of the profile → how often that was tried */
 	struct map jit_seen;         /* processes whose own code was met */
 	struct addresses *addresses; /* only where the kernel side cannot find mappings */
 	char *warning;
@@ -65,7 +72,7 @@ struct collect {
 	struct buf gone[2]; /* pids and starts that ended in this window and the one before */
 	int nice;           /* as wick was started */
 	uint32_t asked;     /* processes up to this one have been asked for their program */
-	bool targets_gone;
+	bool targets_gone, loaded_ahead;
 };
 
 static const struct counter_name {
@@ -76,16 +83,41 @@ static const struct counter_name {
 #undef COUNTER
 };
 
+/* A file that nobody could open any more may be met again in another process: it is announced once more then. */
+static void try_again(struct collect *collect, uint32_t file, uint64_t id)
+{
+	uint64_t *tries = map_put(&collect->not_opened, file);
+
+	if (tries && ++*tries < OPEN_TRIES)
+		bpf_map_delete_elem(sampler_map_fd(collect->sampler, SAMPLER_FILES), &id);
+	else if (collect->tables)
+		tables_want(collect->tables, id, -1);
+}
+
 static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 {
 	struct collect *collect = arg;
 	const char *path = profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL);
-
 	int fd = files_open(collect->sampler, found, path);
+	uint64_t *id = map_put(&collect->file_ids, file);
 
-	if (collect->tables)
+	if (id)
+		*id = found->id;
+	if (fd < 0)
+		try_again(collect, file, found->id);
+	else if (collect->tables)
 		tables_want(collect->tables, found->id, fd);
+	if (fd >= 0)
+		map_remove(&collect->not_opened, file);
 	namer_file(collect->namer, file, found->pid, fd);
+}
+
+static void file_again(void *arg, uint32_t file, const struct wire_file *found)
+{
+	struct collect *collect = arg;
+
+	if (map_get(&collect->not_opened, file))
+		file_found(arg, file, found);
 }
 
 /* Its map is looked for at once, and then once a window until it is there. */
@@ -292,6 +324,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .profile = profile,
 						   .seed = sampler_seed(collect->sampler),
 						   .file_found = file_found,
+						   .file_again = file_again,
 						   .find_program = find_program,
 						   .process_found = process_found,
 						   .jit_found = collect->addresses ? NULL : jit_found,
@@ -316,7 +349,10 @@ void collect_free(struct collect *collect)
 	if (collect->vdso >= 0)
 		close(collect->vdso);
 	tables_free(collect->tables);
+	preload_free(collect->preload);
 	worker_free(collect->worker);
+	map_free(&collect->file_ids);
+	map_free(&collect->not_opened);
 	map_free(&collect->jit_seen);
 	sampler_free(collect->sampler);
 	buf_free(&collect->gone[0]);
@@ -465,10 +501,19 @@ static uint64_t look_at(const struct collect *collect, uint64_t now)
 	return now + (wait > RARELY ? wait : RARELY);
 }
 
+/* Whether there is a table to ask for that no sample has asked for. A command's are not there yet. */
+static bool can_load_ahead(const struct collect *collect)
+{
+	return collect->tables && !collect->loaded_ahead && !collect->options.command && collect->options.user &&
+	       worker_idle(collect->worker);
+}
+
 int collect_timeout(const struct collect *collect)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), due = ticks_due(collect->ticks, now);
 
+	if (can_load_ahead(collect))
+		return 0;
 	due = earlier(due, collect->drain_at);
 	due = earlier(due, look_at(collect, now));
 	if (ends_with_targets(&collect->options))
@@ -476,6 +521,28 @@ int collect_timeout(const struct collect *collect)
 	if (collect->addresses)
 		due = earlier(due, now + OFTEN);
 	return due > now ? (int)((due - now) / NS_PER_MS) + 1 : 0;
+}
+
+/* Begun when sampling is, not before it: the first sample does not wait for a guess. */
+static int load_ahead(struct collect *collect)
+{
+	const struct collect_options *options = &collect->options;
+	int err;
+
+	if (!can_load_ahead(collect))
+		return 0;
+	err = collect->preload ? 0
+			       : preload_new(&collect->preload, &(struct preload_options){
+									.sampler = collect->sampler,
+									.tables = collect->tables,
+									.pids = options->pids,
+									.pids_len = options->pids_len,
+									.worker = (uint32_t)worker_pid(collect->worker),
+								});
+	if (err)
+		return err;
+	collect->loaded_ahead = !preload_next(collect->preload);
+	return worker_pump(collect->worker, false);
 }
 
 int collect_poll(struct collect *collect, int timeout_ms)
@@ -506,6 +573,7 @@ int collect_poll(struct collect *collect, int timeout_ms)
 	err = err ? err : worker_pump(collect->worker, false);
 	if (!err && collect->early)
 		err = early_run(collect->early, false);
+	err = err ? err : load_ahead(collect);
 	sampler_set_worker(collect->sampler, (uint32_t)worker_pid(collect->worker));
 	return err ? err : ticks_tend(collect->ticks);
 }
@@ -559,6 +627,10 @@ static void count_self(struct collect *collect)
 	profile_add_counter(profile, "self", "max_rss_bytes",
 			    (uint64_t)usage.ru_maxrss * 1024 + worker_max_rss(collect->worker));
 	profile_add_counter(profile, "note", "worker_deaths", worker_deaths(collect->worker));
+	profile_add_counter(profile, "self", "unwind_files", stats.files);
+	profile_add_counter(profile, "self", "unwind_rows", stats.rows);
+	profile_add_counter(profile, "self", "unwind_bytes", stats.bytes);
+	profile_add_counter(profile, "self", "unwind_ahead", preload_count(collect->preload));
 	profile_add_counter(profile, "note", "unwind_evicted", stats.evicted);
 	profile_add_counter(profile, "note", "unwind_refused", stats.refused);
 	profile_add_counter(profile, "self", "bpf_map_bytes", sampler_map_bytes(collect->sampler) + stats.bytes);
@@ -594,6 +666,16 @@ static int settle_early(struct collect *collect)
 	return err ? err : ingest_events_settle(collect->ingest);
 }
 
+static bool has_row(void *arg, const struct profile_frame *frame)
+{
+	struct collect *collect = arg;
+	const uint64_t *id = frame->kind == FRAME_USER ? map_get(&collect->file_ids, frame->file) : NULL;
+
+	if (!collect->tables || (!id && frame->kind != FRAME_VDSO))
+		return false;
+	return tables_has_row(collect->tables, id ? *id : WIRE_TABLE_VDSO, frame->address);
+}
+
 int collect_stop(struct collect *collect)
 {
 	int err;
@@ -604,6 +686,7 @@ int collect_stop(struct collect *collect)
 	err = drain(collect); /* the other generation has been empty since the drain before */
 	take_time(collect);
 	err = err ? err : settle_early(collect);
+	err = err ? err : ways_count(collect->profile, ingest_early_samples(collect->ingest), has_row, collect);
 	if (err)
 		return err;
 	for (int i = 0; i < WIRE_COUNTERS && !err; i++)

@@ -122,7 +122,7 @@ static int count_one(struct early *early, const struct waiting *record, bool las
 		early->sums[WIRE_lost_stacks]++;
 		return 0;
 	}
-	err = err ? err : ingest_count(early->ingest, &head.key, 1);
+	err = err ? err : ingest_count_early(early->ingest, &head.key);
 	if (err)
 		return err;
 	count_quality(early);

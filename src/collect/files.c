@@ -57,7 +57,7 @@ int files_open_regular(const char *path, int flags)
 	return handle < 0 ? -errno : files_reopen(handle);
 }
 
-static int is_file(struct sampler *sampler, int fd, uint64_t id)
+int files_id(struct sampler *sampler, int fd, uint64_t *ret)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *at = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -68,7 +68,16 @@ static int is_file(struct sampler *sampler, int fd, uint64_t id)
 		return -errno;
 	err = sampler_look(sampler, at, &look);
 	munmap(at, page);
-	return err ? err : look.id == id ? 0 : -ESTALE;
+	*ret = look.id;
+	return err ? err : look.id ? 0 : -ESTALE;
+}
+
+static int is_file(struct sampler *sampler, int fd, uint64_t id)
+{
+	uint64_t own;
+	int err = files_id(sampler, fd, &own);
+
+	return err ? err : own == id ? 0 : -ESTALE;
 }
 
 int files_open(struct sampler *sampler, const struct wire_file *found, const char *path)

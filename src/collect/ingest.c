@@ -29,6 +29,7 @@ struct ingest {
 	struct map processes;     /* process id → process, for those sampled */
 	struct map programs;      /* process id → strings of program and name, for all that were noticed */
 	struct map samples;       /* hash of key → sample */
+	struct map early;         /* sample → how many were unwound here */
 	uint32_t *kernel_frames;
 	size_t kernel_len, kernel_cap;
 	struct buf waiting; /* struct wire_event whose key has not been drained */
@@ -69,6 +70,7 @@ void ingest_free(struct ingest *ingest)
 	map_free(&ingest->processes);
 	map_free(&ingest->programs);
 	map_free(&ingest->samples);
+	map_free(&ingest->early);
 	buf_free(&ingest->waiting);
 	buf_free(&ingest->ended);
 	buf_free(&ingest->ended_before);
@@ -303,8 +305,11 @@ static int ingest_file(struct ingest *ingest, const void *data, size_t len)
 	if (number == PROFILE_FULL || path == PROFILE_FULL)
 		return -ENOMEM;
 	file = profile_file(profile, number);
-	if (file->device != NOT_ANNOUNCED) /* announced twice: two CPUs met it at once */
+	if (file->device != NOT_ANNOUNCED) { /* two CPUs met it at once, or it was asked for again */
+		if (ingest->options.file_again)
+			ingest->options.file_again(ingest->options.arg, number, &found);
 		return 0;
+	}
 	file->device = found.key.device;
 	file->inode = found.key.inode;
 	file->size = found.key.size;
@@ -506,6 +511,22 @@ int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t cou
 			add_sample(ingest, key, stack_of(ingest, key), count));
 }
 
+int ingest_count_early(struct ingest *ingest, const struct wire_key *key)
+{
+	int err = ingest_count(ingest, key, 1);
+	uint64_t *sample = err ? NULL : map_get(&ingest->samples, wire_hash_key(ingest->options.seed, key));
+	uint64_t *count = sample ? map_put(&ingest->early, *sample) : NULL;
+
+	if (count)
+		(*count)++;
+	return err || count ? err : -ENOMEM;
+}
+
+const struct map *ingest_early_samples(const struct ingest *ingest)
+{
+	return &ingest->early;
+}
+
 static int add_event(struct ingest *ingest, uint32_t sample, uint64_t when)
 {
 	struct profile *profile = ingest->options.profile;
@@ -593,5 +614,5 @@ size_t ingest_memory(const struct ingest *ingest)
 {
 	return map_bytes(&ingest->user_stacks) + map_bytes(&ingest->kernel_stacks) + map_bytes(&ingest->files) +
 	       map_bytes(&ingest->processes) + map_bytes(&ingest->programs) + map_bytes(&ingest->samples) +
-	       ingest->kernel_cap * sizeof(*ingest->kernel_frames) + ingest->waiting.cap;
+	       map_bytes(&ingest->early) + ingest->kernel_cap * sizeof(*ingest->kernel_frames) + ingest->waiting.cap;
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct map;
 struct profile;
 struct profile_frame;
 struct wire_event;
@@ -38,6 +39,7 @@ struct ingest_options {
 	struct profile *profile;
 	uint64_t seed;                     /* the one the kernel side hashes with */
 	ingest_file_found *file_found;     /* may be NULL */
+	ingest_file_found *file_again;     /* met once more, maybe in another process; may be NULL */
 	ingest_find_mapping *find_mapping; /* NULL unless the kernel side cannot */
 	ingest_find_program *find_program; /* may be NULL, as may the rest */
 	ingest_process_found *process_found;
@@ -60,6 +62,9 @@ int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct in
 
 /* One drained count. */
 int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t count);
+/* The same for one that was unwound here; how many of each sample were is told by ingest_early_samples. */
+int ingest_count_early(struct ingest *ingest, const struct wire_key *key);
+const struct map *ingest_early_samples(const struct ingest *ingest);
 
 /* A user stack that was put together here, leaf first, under the id that the kernel side would give it. */
 bool ingest_has_stack(const struct ingest *ingest, uint64_t id);

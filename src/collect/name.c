@@ -168,10 +168,9 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd)
 	}
 	unit->fd = fd;
 	unit->pid = pid;
-	if (fd < 0) {
-		set_reason(unit, "file_gone", strlen("file_gone"));
+	set_reason(unit, "file_gone", fd < 0 ? strlen("file_gone") : 0);
+	if (fd < 0)
 		return;
-	}
 	ask_write(&(struct ask){ .kind = ASK_IDENTIFY }, &request);
 	if (!buf_error(&request))
 		worker_ask(namer->options.worker, request.data, request.len, &fd, 1, identified, unit);

@@ -466,6 +466,8 @@ int sampler_map_fd(const struct sampler *sampler, enum sampler_map map)
 	switch (map) {
 	case SAMPLER_TABLES:
 		return bpf_map__fd(skel->maps.tables);
+	case SAMPLER_FILES:
+		return bpf_map__fd(skel->maps.files);
 	case SAMPLER_PAGES:
 		return bpf_map__fd(skel->maps.pages);
 	case SAMPLER_RULES:

@@ -44,6 +44,7 @@ void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start);
 /* Maps that tables.c writes to. */
 enum sampler_map {
 	SAMPLER_TABLES,
+	SAMPLER_FILES,
 	SAMPLER_PAGES,
 	SAMPLER_RULES,
 	SAMPLER_SLABS,

@@ -464,6 +464,11 @@ void tables_again(struct tables *tables, uint64_t id)
 		ask_table(tables->list[*slot - 1]);
 }
 
+bool tables_knows(const struct tables *tables, uint64_t id)
+{
+	return map_get(&tables->by_file, id);
+}
+
 /* The last row of the page that is not above the offset, as the kernel side finds it. */
 int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret)
 {
@@ -491,6 +496,16 @@ int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struc
 	}
 	*ret = tables->rules[cells[page->count + low]];
 	return 1;
+}
+
+bool tables_has_row(const struct tables *tables, uint64_t id, uint64_t offset)
+{
+	struct wire_rule rule;
+	int have = tables_rule(tables, id, offset, &rule);
+
+	if (have == -EAGAIN)
+		return map_get(&tables->by_file, id);
+	return have && rule.kind != WIRE_RULE_NONE;
 }
 
 void tables_age(struct tables *tables)

@@ -299,6 +299,27 @@ static int read_meta(struct reader *reader, const struct section *section)
 	return reader->in.bad ? damaged(section) : 0;
 }
 
+/* How the frames of processes were found. */
+static int read_ways(struct reader *reader, const struct section *section)
+{
+	uint64_t count = cursor_varint(&reader->in);
+
+	if (reader->in.bad || count > cursor_left(&reader->in) / WICK_WAYS_LEAST)
+		return damaged(section);
+	for (uint64_t i = 0; i < count && !reader->in.bad; i++) {
+		uint32_t process = get_index(reader, PROFILE_PROCESSES);
+		struct profile_ways ways = { 0 };
+
+		ways.row = cursor_varint(&reader->in);
+		ways.fp = cursor_varint(&reader->in);
+		ways.user = cursor_varint(&reader->in);
+		if (!process)
+			return damaged(section);
+		profile_process(reader->profile, process)->ways = ways;
+	}
+	return reader->in.bad ? damaged(section) : 0;
+}
+
 static const struct table_section {
 	const char *tag;
 	enum profile_table table;
@@ -312,17 +333,19 @@ static const struct table_section {
 
 #define TABLE_SECTIONS (sizeof(table_sections) / sizeof(table_sections[0]))
 
-/* The tag of a section by its place in the file: the tables, META, END. */
+enum { PLACE_META = TABLE_SECTIONS, PLACE_WAYS, PLACE_END };
+
+/* The tag of a section by its place in the file: the tables, META, WAYS, END. */
 static const char *tag_of(size_t place)
 {
 	if (place < TABLE_SECTIONS)
 		return table_sections[place].tag;
-	return place == TABLE_SECTIONS ? WICK_META : WICK_END;
+	return place == PLACE_META ? WICK_META : place == PLACE_WAYS ? WICK_WAYS : WICK_END;
 }
 
 static bool is_known(const struct section *section)
 {
-	for (size_t place = 0; place <= TABLE_SECTIONS + 1; place++)
+	for (size_t place = 0; place <= PLACE_END; place++)
 		if (strcmp(section->tag, tag_of(place)) == 0)
 			return true;
 	return false;
@@ -392,8 +415,10 @@ static int read_section(struct reader *reader, const struct section *section, si
 		const struct table_section *table = &table_sections[place];
 
 		err = read_table(reader, section, table->table, table->least, table->get);
-	} else if (place == TABLE_SECTIONS) {
+	} else if (place == PLACE_META) {
 		err = read_meta(reader, section);
+	} else if (place == PLACE_WAYS) {
+		err = read_ways(reader, section);
 	}
 	if (!err && cursor_left(&reader->in))
 		err = damaged(section);
@@ -403,7 +428,7 @@ static int read_section(struct reader *reader, const struct section *section, si
 /* The known sections come once each and in order; others may stand anywhere between them. */
 static int read_sections(struct reader *reader, struct cursor *file)
 {
-	for (size_t place = 0; place <= TABLE_SECTIONS + 1;) {
+	for (size_t place = 0; place <= PLACE_END;) {
 		struct section section;
 		int err = read_header(file, &section);
 
@@ -415,6 +440,8 @@ static int read_sections(struct reader *reader, struct cursor *file)
 						  section.tag);
 			continue;
 		}
+		if (place == PLACE_WAYS && !strcmp(section.tag, WICK_END)) /* older files do not have it */
+			place = PLACE_END;
 		if (strcmp(section.tag, tag_of(place)) != 0)
 			return fail_plain(-EINVAL, "damaged: section %s where %s belongs", section.tag, tag_of(place));
 		err = read_section(reader, &section, place++);

@@ -28,6 +28,13 @@ double report_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+double report_floor_percent(uint64_t part, uint64_t whole)
+{
+	double percent = report_percent(part, whole);
+
+	return part >= whole ? percent : percent > 0.05 ? percent - 0.05 : 0;
+}
+
 void report_style(const struct report *report, enum report_style style, struct buf *out)
 {
 	static const char *const codes[] = {

@@ -26,6 +26,7 @@ struct report {
 enum report_style { REPORT_PLAIN, REPORT_HEAD, REPORT_HOT, REPORT_WARM, REPORT_DIM };
 
 double report_percent(uint64_t part, uint64_t whole);
+double report_floor_percent(uint64_t part, uint64_t whole); /* rounded down to tenths, so that 100.0 means all */
 /* Styles exist only where the options allow colour; REPORT_PLAIN ends one. */
 void report_style(const struct report *report, enum report_style style, struct buf *out);
 void report_heading(const struct report *report, const char *text);
@@ -39,5 +40,6 @@ int report_groups(struct report *report);
 int report_tree(struct report *report, const struct tree *tree, bool callers);
 int report_callers(struct report *report);
 int report_quality(struct report *report);
+int report_stacks(struct report *report);
 
 #endif

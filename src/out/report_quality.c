@@ -34,19 +34,9 @@ static uint64_t counter(const struct report *report, const char *group, const ch
 	return profile_counter_value(report->whole, group, name);
 }
 
-/* Rounded down, so that 100.0 means all. */
-static double floor_percent(uint64_t part, uint64_t whole)
-{
-	double percent = report_percent(part, whole);
-
-	return part >= whole ? percent : percent > 0.05 ? percent - 0.05 : 0;
-}
-
 /* Counters of a group that stand in a place of their own. */
 static bool is_elsewhere(const char *group, const char *name)
 {
-	if (!strcmp(group, "frame"))
-		return !strcmp(name, "user");
 	return !strcmp(group, "note") && (!strcmp(name, "missed") || !strcmp(name, "keys"));
 }
 
@@ -107,7 +97,8 @@ static int write_line(const struct report *report)
 	autobuf struct buf line = { 0 }, names = { 0 };
 
 	if (user) {
-		buf_addf(&line, "stacks %.1f %% whole", floor_percent(counter(report, "stack", "complete"), user));
+		buf_addf(&line, "stacks %.1f %% whole",
+			 report_floor_percent(counter(report, "stack", "complete"), user));
 		if (is_well(report)) /* else the table has them */
 			add_nonzero(report->whole, "cut", ": ", &line);
 		buf_adds(&line, REPORT_DOT);
@@ -380,6 +371,38 @@ static void write_about(const struct report *report, const char *what, struct bu
 	buf_clear(text);
 }
 
+static void add_stacks(const struct report *report, struct buf *text)
+{
+	uint64_t user = counter(report, "stack", "user"), whole = counter(report, "stack", "complete");
+	uint64_t depth = counter(report, "cut", "depth");
+
+	if (!user)
+		return;
+	add_sum(text, "user ", user);
+	add_sum(text, " = whole ", whole);
+	add_sum(text, " + cut at the limit ", depth);
+	add_sum(text, " + broken ", user - whole - depth);
+}
+
+static void add_frames(const struct report *report, struct buf *text)
+{
+	add_sum(text, "found by row ", counter(report, "frame", "row"));
+	add_sum(text, ", by frame pointer ", counter(report, "frame", "fp"));
+	add_sum(text, ", in user space ", counter(report, "frame", "user"));
+}
+
+/* How often the table of a file was not there yet. */
+static void add_early(const struct report *report, struct buf *text)
+{
+	uint64_t early = counter(report, "total", "deferred"), taken = counter(report, "total", "taken");
+
+	if (!early)
+		return;
+	add_sum(text, "", early);
+	buf_addf(text, " samples, %.1f %%, met a file before its unwind table was there and were unwound in user space",
+		 report_percent(early, taken));
+}
+
 static int write_accounting(const struct report *report)
 {
 	uint64_t fired = counter(report, "total", "fired"), taken = counter(report, "total", "taken");
@@ -399,10 +422,12 @@ static int write_accounting(const struct report *report)
 	add_sum(&text, " + lost ", taken - counted);
 	add_nonzero(report->whole, "lost", ": ", &text);
 	write_about(report, "taken", &text);
-	add_sum(&text, "", counter(report, "frame", "user"));
-	buf_adds(&text, " of user stacks");
-	add_nonzero(report->whole, "frame", ": ", &text);
+	add_stacks(report, &text);
+	write_about(report, "stacks", &text);
+	add_frames(report, &text);
 	write_about(report, "frames", &text);
+	add_early(report, &text);
+	write_about(report, "early", &text);
 	if (runs)
 		buf_addf(&text, "%.1f µs a sample in the kernel, ",
 			 (double)counter(report, "self", "bpf_run_ns") / (double)runs / 1e3);
@@ -424,6 +449,8 @@ int report_quality(struct report *report)
 		err = write_names_line(report, modules, len);
 	if (!err && (all || (!is_well(report) && !report->options->tree && !report->options->callers)))
 		err = write_problems(report);
+	if (!err && (all || (!is_well(report) && !report->options->tree && !report->options->callers)))
+		err = report_stacks(report);
 	if (!err && all)
 		err = write_breaks(report);
 	if (!err && all)

@@ -5,35 +5,14 @@
  */
 #include "out/stats.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/json.h"
+#include "out/quality.h"
 #include "profile/profile.h"
 
 #define SCHEMA 1
-
-/* One process in the list; its figures are sums over its samples. */
-struct row {
-	uint32_t process;
-	uint32_t median_depth;
-	uint64_t samples, user_samples, complete;
-};
-
-/* What a stack is, from its root up to this node. */
-struct stack {
-	uint32_t depth; /* user frames */
-	bool user;      /* has a user part, be it only a note why there is no more of it */
-	bool cut;
-};
-
-struct depth {
-	uint32_t process, depth;
-	uint64_t weight;
-};
 
 static bool has_name(const char *const *names, const char *name)
 {
@@ -98,6 +77,7 @@ static void add_accounting(struct json *json, const struct profile *profile)
 	json_object(json, "samples");
 	json_u64(json, "taken", profile_counter_value(profile, "total", "taken"));
 	json_u64(json, "counted", profile_counter_value(profile, "total", "counted"));
+	json_u64(json, "early", profile_counter_value(profile, "total", "deferred"));
 	json_object(json, "lost");
 	add_group(json, profile, "lost", none, none);
 	json_end(json, '}');
@@ -133,124 +113,58 @@ static void add_self(struct json *json, const struct profile *profile)
 		json_double(json, "bpf_ns_per_sample", (double)run_ns / (double)runs);
 	else
 		json_null(json, "bpf_ns_per_sample");
+	json_object(json, "unwind");
+	json_u64(json, "files", profile_counter_value(profile, "self", "unwind_files"));
+	json_u64(json, "ahead", profile_counter_value(profile, "self", "unwind_ahead"));
+	json_u64(json, "rows", profile_counter_value(profile, "self", "unwind_rows"));
+	json_u64(json, "bytes", profile_counter_value(profile, "self", "unwind_bytes"));
+	json_end(json, '}');
 	json_double(json, "first_sample_ms", (double)profile_counter_value(profile, "self", "first_sample_us") / 1e3);
 	json_end(json, '}');
 }
 
-/* A node's parent comes before it, so one pass knows every stack. */
-static struct stack *describe_stacks(const struct profile *profile)
+/* By reason: only those that occurred. */
+static void add_reasons(struct json *json, const struct profile *profile, const struct quality *quality,
+			uint32_t process)
 {
-	uint32_t count = profile_count(profile, PROFILE_NODES);
-	struct stack *stacks = calloc(count, sizeof(*stacks));
+	size_t len;
+	const struct quality_reason *reasons = quality_reasons(quality, process, &len);
 
-	for (uint32_t i = 1; stacks && i < count; i++) {
-		const struct profile_node *node = profile_node(profile, i);
-		uint32_t kind = profile_frame(profile, node->frame)->kind;
-		bool frame = kind == FRAME_USER || kind == FRAME_JIT || kind == FRAME_VDSO;
-
-		stacks[i] = stacks[node->parent];
-		stacks[i].depth += frame;
-		stacks[i].cut |= kind == FRAME_CUT;
-		stacks[i].user |= frame || kind == FRAME_CUT;
-	}
-	return stacks;
-}
-
-static int compare_depths(const void *a, const void *b)
-{
-	const struct depth *left = a, *right = b;
-
-	if (left->process != right->process)
-		return left->process < right->process ? -1 : 1;
-	return (left->depth > right->depth) - (left->depth < right->depth);
-}
-
-/* The least depth that half of the process's user samples do not exceed. `depths` are those with a user part. */
-static void find_medians(struct row *rows, struct depth *depths, size_t count)
-{
-	qsort(depths, count, sizeof(*depths), compare_depths);
-	for (size_t i = 0; i < count;) {
-		uint32_t process = depths[i].process;
-		uint64_t half = rows[process].user_samples - rows[process].user_samples / 2;
-		uint64_t below = 0;
-		bool found = false;
-
-		for (; i < count && depths[i].process == process; i++) {
-			below += depths[i].weight;
-			if (!found && below >= half) {
-				rows[process].median_depth = depths[i].depth;
-				found = true;
-			}
-		}
-	}
-}
-
-static int sum_processes(const struct profile *profile, struct row *rows)
-{
-	uint32_t samples = profile_count(profile, PROFILE_SAMPLES);
-	autofree struct depth *depths = calloc(samples, sizeof(*depths));
-	autofree struct stack *stacks = describe_stacks(profile);
-	size_t count = 0;
-
-	if (!depths || !stacks)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < samples; i++) {
-		const struct profile_sample *sample = profile_sample(profile, i);
-		const struct stack *stack = &stacks[sample->stack];
-		struct row *row = &rows[sample->process];
-
-		row->samples += sample->value;
-		if (!stack->user)
-			continue;
-		row->user_samples += sample->value;
-		if (!stack->cut)
-			row->complete += sample->value;
-		depths[count++] = (struct depth){ sample->process, stack->depth, sample->value };
-	}
-	find_medians(rows, depths, count);
-	return 0;
-}
-
-static int compare_rows(const void *a, const void *b, void *context)
-{
-	const struct row *left = a, *right = b;
-	const struct profile_process *x = profile_process(context, left->process);
-	const struct profile_process *y = profile_process(context, right->process);
-
-	if (left->samples != right->samples)
-		return left->samples < right->samples ? 1 : -1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->start > y->start) - (x->start < y->start);
+	json_object(json, "incomplete");
+	for (size_t i = 0; i < len; i++)
+		json_u64(json, profile_text(profile, reasons[i].name, NULL), reasons[i].count);
+	json_end(json, '}');
 }
 
 static int add_processes(struct json *json, const struct profile *profile)
 {
-	uint32_t count = profile_count(profile, PROFILE_PROCESSES);
-	autofree struct row *rows = calloc(count, sizeof(*rows));
-	int err = rows ? sum_processes(profile, rows) : -ENOMEM;
+	struct quality quality = { 0 };
+	int err = quality_init(&quality, profile);
 
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < count; i++)
-		rows[i].process = i;
-	qsort_r(rows, count, sizeof(*rows), compare_rows, (void *)profile);
 	json_array(json, "processes");
-	for (uint32_t i = 0; i < count && rows[i].samples; i++) {
-		const struct profile_process *process = profile_process(profile, rows[i].process);
+	for (uint32_t i = 0; i < quality.rows_len && !err; i++) {
+		const struct quality_row *row = &quality.rows[i];
+		const struct profile_process *process = profile_process(profile, row->process);
 
 		json_object(json, NULL);
 		json_u64(json, "pid", process->pid);
 		add_string(json, profile, "comm", process->comm);
 		add_string(json, profile, "exe", process->exe);
-		json_u64(json, "samples", rows[i].samples);
-		json_u64(json, "user_samples", rows[i].user_samples);
-		json_u64(json, "complete", rows[i].complete);
-		json_u64(json, "median_depth", rows[i].median_depth);
+		json_u64(json, "samples", row->samples);
+		json_u64(json, "user_samples", row->user);
+		json_u64(json, "complete", row->whole);
+		add_reasons(json, profile, &quality, row->process);
+		json_object(json, "frames");
+		json_u64(json, "row", process->ways.row);
+		json_u64(json, "fp", process->ways.fp);
+		json_u64(json, "user", process->ways.user);
+		json_end(json, '}');
+		json_u64(json, "median_depth", row->median_depth);
 		json_end(json, '}');
 	}
 	json_end(json, ']');
-	return 0;
+	quality_free(&quality);
+	return err;
 }
 
 int stats_write(const struct profile *profile, struct buf *out)

@@ -144,6 +144,35 @@ static void put_meta(const struct profile *profile, struct buf *out)
 		put_text(profile, strings[i], out);
 }
 
+static bool has_ways(const struct profile *profile, uint32_t process)
+{
+	const struct profile_ways *ways = &profile_process(profile, process)->ways;
+
+	return ways->row || ways->fp || ways->user;
+}
+
+/* How the frames of processes were found, of those where something is known; nothing if there are none. */
+static void put_ways(const struct profile *profile, struct buf *out)
+{
+	uint32_t count = profile_count(profile, PROFILE_PROCESSES), known = 0;
+
+	for (uint32_t i = 1; i < count; i++)
+		known += has_ways(profile, i);
+	if (!known)
+		return;
+	buf_varint(out, known);
+	for (uint32_t i = 1; i < count; i++) {
+		const struct profile_ways *ways = &profile_process(profile, i)->ways;
+
+		if (!has_ways(profile, i))
+			continue;
+		buf_varint(out, i);
+		buf_varint(out, ways->row);
+		buf_varint(out, ways->fp);
+		buf_varint(out, ways->user);
+	}
+}
+
 /* The compressed bytes of raw, or none if that does not help or is more than a reader would unpack. */
 static int compress(const struct buf *raw, char **ret, size_t *ret_len)
 {
@@ -164,7 +193,7 @@ static int compress(const struct buf *raw, char **ret, size_t *ret_len)
 	return 0;
 }
 
-static int add_section(struct buf *out, const char *tag, const struct buf *raw)
+static int add_section(struct buf *out, const char *tag, uint32_t flags, const struct buf *raw)
 {
 	autofree char *packed = NULL;
 	autobuf struct buf header = { 0 };
@@ -179,7 +208,7 @@ static int add_section(struct buf *out, const char *tag, const struct buf *raw)
 	if (packed)
 		stored = packed;
 	buf_add(&header, tag, WICK_TAG_LEN);
-	buf_u32(&header, WICK_CRITICAL);
+	buf_u32(&header, flags);
 	buf_u32(&header, packed ? WICK_ZSTD : WICK_PLAIN);
 	buf_u32(&header, 0);
 	buf_u64(&header, len);
@@ -220,16 +249,21 @@ int out_wick(const struct profile *profile, struct buf *out)
 		for (uint32_t number = 1; number < count; number++)
 			section->put(profile, number, &raw);
 		total += raw.len;
-		err = add_section(out, section->tag, &raw);
+		err = add_section(out, section->tag, WICK_CRITICAL, &raw);
 	}
 	buf_clear(&raw);
 	put_meta(profile, &raw);
 	if (!err)
-		err = add_section(out, WICK_META, &raw);
+		err = add_section(out, WICK_META, WICK_CRITICAL, &raw);
+	total += raw.len;
+	buf_clear(&raw);
+	put_ways(profile, &raw);
+	if (!err && raw.len)
+		err = add_section(out, WICK_WAYS, 0, &raw);
 	if (total + raw.len > WICK_RAW_MAX)
 		return fail_plain(-EFBIG, "the profile is larger than a .wick file may be (1 GiB)");
 	buf_clear(&raw);
 	if (!err)
-		err = add_section(out, WICK_END, &raw);
+		err = add_section(out, WICK_END, WICK_CRITICAL, &raw);
 	return err ? err : buf_error(out);
 }

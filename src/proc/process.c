@@ -33,24 +33,51 @@ static int read_proc(uint32_t pid, const char *name, struct buf *ret)
 	return file_read(path, PROC_TEXT, ret);
 }
 
-/* /proc/PID/stat: the name in parentheses may hold anything, so fields are counted from the last ')'. */
+/*
+ * A field of /proc/PID/stat, numbered as proc(5) does, or NULL: the name in parentheses may hold anything, so fields
+ * are counted from the last ')'.
+ */
+static const char *stat_field(const struct buf *stat, int wanted)
+{
+	const char *at = stat->len ? strrchr(stat->data, ')') : NULL;
+
+	for (int field = 2; at && field < wanted; field++)
+		at = strchr(at + 1, ' ');
+	return at ? at + 1 : NULL;
+}
+
 bool process_is(uint32_t pid, uint64_t start)
 {
 	const uint64_t tick = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 	autobuf struct buf stat = { 0 };
-	const char *at;
-	uint64_t begun;
+	const char *begun = read_proc(pid, "stat", &stat) ? NULL : stat_field(&stat, 22);
 
-	if (read_proc(pid, "stat", &stat) || !stat.len)
-		return false;
-	at = strrchr(stat.data, ')');
-	for (int field = 2; at && field < 22; field++) {
-		at = strchr(at + 1, ' ');
-	}
-	if (!at)
-		return false;
-	begun = strtoull(at + 1, NULL, 10);
-	return begun == start / tick;
+	return begun && strtoull(begun, NULL, 10) == start / tick;
+}
+
+int process_load(uint32_t pid, struct process_load *ret)
+{
+	const uint64_t tick = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	autobuf struct buf stat = { 0 };
+	int err = read_proc(pid, "stat", &stat);
+	const char *state, *user, *kernel, *begun;
+	uint64_t used, now = clock_ns(CLOCK_BOOTTIME), start;
+
+	if (err)
+		return err;
+	state = stat_field(&stat, 3);
+	user = stat_field(&stat, 14);
+	kernel = stat_field(&stat, 15);
+	begun = stat_field(&stat, 22);
+	if (!begun)
+		return -EBADMSG;
+	used = (strtoull(user, NULL, 10) + strtoull(kernel, NULL, 10)) * tick;
+	start = strtoull(begun, NULL, 10) * tick;
+	*ret = (struct process_load){
+		.permille = now > start ? used / ((now - start) / 1000 + 1) : 0,
+		.running = *state == 'R',
+	};
+	return 0;
 }
 
 int process_exe(uint32_t pid, struct buf *ret)

@@ -14,6 +14,13 @@ bool process_exists(uint32_t pid);
 /* Whether the process that has the pid now began at `start` (ns since boot), as exactly as /proc tells. */
 bool process_is(uint32_t pid, uint64_t start);
 
+/* How busy it is: whether its first thread runs at this moment, and its CPU time in thousandths of its life. */
+struct process_load {
+	uint64_t permille;
+	bool running;
+};
+int process_load(uint32_t pid, struct process_load *ret);
+
 /* The path of its program, without " (deleted)". -errno if it is gone or has none. */
 int process_exe(uint32_t pid, struct buf *ret);
 

@@ -96,6 +96,9 @@ static int copy_processes(struct copy *copy)
 		/* One that was there stays below its parent: two that disagree could make a circle. */
 		if (copy->processes[i] >= before)
 			other->parent = copy->processes[process->parent];
+		other->ways.row += process->ways.row;
+		other->ways.fp += process->ways.fp;
+		other->ways.user += process->ways.user;
 		other->comm = process->comm ? copy->strings[process->comm] : other->comm;
 		other->exe = process->exe ? copy->strings[process->exe] : other->exe;
 		other->cgroup = process->cgroup ? copy->strings[process->cgroup] : other->cgroup;

@@ -50,8 +50,16 @@ struct profile_node {
 	uint32_t frame;
 };
 
+/* How the ways from frames to their callers were found: frames, summed over samples. */
+struct profile_ways {
+	uint64_t row;  /* by unwind row */
+	uint64_t fp;   /* by frame pointer */
+	uint64_t user; /* in user space, of samples that came before an unwind table was there */
+};
+
 struct profile_process {
 	uint64_t start; /* ns since boot: with pid its identity */
+	struct profile_ways ways;
 	uint32_t pid;
 	uint32_t parent; /* process */
 	uint32_t comm;   /* string: the last name it had */

@@ -46,6 +46,8 @@
 	TABLE("CNTR", PROFILE_COUNTERS, counter, 3)
 
 #define WICK_META "META"
+#define WICK_WAYS "WAYS" /* not critical: files without it are older, and whoever does not know it goes on */
+#define WICK_WAYS_LEAST 4
 #define WICK_END "END "
 
 /* The fields of META. New ones go to the end: a reader takes those it knows. */

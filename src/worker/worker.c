@@ -374,6 +374,11 @@ int worker_pump(struct worker *worker, bool wait)
 	}
 }
 
+bool worker_idle(const struct worker *worker)
+{
+	return !worker->first;
+}
+
 int worker_poll_fd(const struct worker *worker)
 {
 	return worker->socket;

@@ -42,6 +42,8 @@ int worker_ask(struct worker *worker, const void *request, size_t len, const int
 /* Sends and receives what is possible. With `wait`, until nothing is left to be answered. */
 int worker_pump(struct worker *worker, bool wait);
 
+bool worker_idle(const struct worker *worker); /* nothing is queued */
+
 /* What to poll for, to know when worker_pump has something to do. */
 int worker_poll_fd(const struct worker *worker);
 short worker_poll_events(const struct worker *worker);

@@ -34,15 +34,16 @@ static const struct {
 static const struct {
 	uint32_t pid;
 	const char *comm, *exe, *unit, *container;
+	struct profile_ways ways;
 } processes[] = {
-	{ 812, "redis-server", "/usr/bin/redis-server", "docker.service", CONTAINER },
-	{ 2001, "cc1plus", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus", "build.service", "" },
-	{ 2017, "cc1plus", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus", "build.service", "" },
-	{ 2040, "cc1plus", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus", "build.service", "" },
-	{ 900, "node", "/usr/bin/node", "web.service", "shop-frontend" },
-	{ 77, "kswapd0", "", "", "" },
-	{ 1200, "agent", "/opt/agent/bin/agent", "agent.service", "" },
-	{ 1300, "計算機", "/srv/日本語/計算機", "session-3.scope", "" },
+	{ 812, "redis-server", "/usr/bin/redis-server", "docker.service", CONTAINER, { 8012, 0, 331 } },
+	{ 2001, "cc1plus", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus", "build.service", "", { 1290, 0, 134 } },
+	{ 2017, "cc1plus", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus", "build.service", "", { 967, 0, 0 } },
+	{ 2040, "cc1plus", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus", "build.service", "", { 580, 0, 0 } },
+	{ 900, "node", "/usr/bin/node", "web.service", "shop-frontend", { 761, 242, 0 } },
+	{ 77, "kswapd0", "", "", "", { 0 } },
+	{ 1200, "agent", "/opt/agent/bin/agent", "agent.service", "", { 41, 240, 0 } },
+	{ 1300, "計算機", "/srv/日本語/計算機", "session-3.scope", "", { 0, 161, 0 } },
 };
 
 #define REDIS "_start|redis __libc_start_main|libc main|redis aeMain|redis aeProcessEvents|redis "
@@ -103,6 +104,7 @@ static const struct {
 	{ "total", "fired", 1970 },
 	{ "total", "taken", 1583 },
 	{ "total", "counted", 1580 },
+	{ "total", "deferred", 47 },
 	{ "left_out", "idle", 381 },
 	{ "left_out", "filter", 0 },
 	{ "left_out", "self", 6 },
@@ -114,9 +116,9 @@ static const struct {
 	{ "cut", "depth", 0 },
 	{ "cut", "no_mapping", 12 },
 	{ "cut", "no_frame_pointer", 38 },
-	{ "frame", "row", 8012 },
-	{ "frame", "fp", 3120 },
-	{ "frame", "user", 12700 },
+	{ "frame", "row", 11651 },
+	{ "frame", "fp", 643 },
+	{ "frame", "user", 465 },
 	{ "note", "missed", 10 },
 	{ "note", "keys", 29 },
 	{ "self", "cpu_us", 8000 },
@@ -201,6 +203,7 @@ static void add_processes(struct profile *profile)
 		process = profile_process(profile, process_numbers[i]);
 		process->comm = profile_string(profile, processes[i].comm);
 		process->exe = profile_string(profile, processes[i].exe);
+		process->ways = processes[i].ways;
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the unwind table of a file, as it comes back from the reader: rows FILE
+ * or what it costs: rows -s FILE prints "rows N", "bytes N" in the kernel's reach, and "cpu_ms N" to build it.
  *
  * One row a line, ascending: address, kind of the rule, CFA, return address, then rbp, rbx and r12 to r15. Saved
  * registers as readelf writes them: c-16 is at the CFA less 16, f-24 at rbp less 24, - is not saved.
@@ -8,12 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "bpf/wire.h"
 #include "elf/cfi.h"
 #include "elf/image.h"
@@ -109,21 +112,43 @@ static void print_table(const struct image *image, const struct buf *table)
 	free(rules);
 }
 
+static void print_cost(const struct buf *table, double ms)
+{
+	struct rows_reader reader;
+	int err = rows_open(&reader, table->data, table->len);
+
+	if (err)
+		die("reading the table", err);
+	printf("rows %" PRIu64 "\nbytes %" PRIu64 "\ncpu_ms %.1f\n", reader.rows,
+	       reader.rows * 4 + reader.pages * sizeof(struct wire_page) + reader.rules * sizeof(struct wire_rule), ms);
+}
+
+static double used_ms(void)
+{
+	return (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / NS_PER_MS;
+}
+
 int main(int argc, char **argv)
 {
+	bool cost = argc == 3 && !strcmp(argv[1], "-s");
+	const char *path = argc == 2 || cost ? argv[argc - 1] : NULL;
 	struct image *image = NULL;
 	struct cfi *cfi = NULL;
 	struct buf table = { 0 };
-	int fd = argc == 2 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	double begun = used_ms();
 	int err = fd < 0 ? -EINVAL : image_open(&image, fd);
 
 	if (err)
-		die(argc == 2 ? argv[1] : "usage: rows FILE", err);
+		die(path ? path : "usage: rows [-s] FILE", err);
 	err = cfi_open(&cfi, image, NULL);
 	err = err ? err : rows_build(image, cfi, &table);
 	if (err)
 		die("building the table", err);
-	print_table(image, &table);
+	if (cost)
+		print_cost(&table, used_ms() - begun);
+	else
+		print_table(image, &table);
 	cfi_free(cfi);
 	image_free(image);
 	buf_free(&table);

@@ -104,6 +104,7 @@ static inline void example_processes(struct profile *profile)
 
 	process->comm = profile_string(profile, "sh");
 	process->exe = profile_string(profile, "/bin/sh");
+	process->ways = (struct profile_ways){ 1300, 2000, 300 };
 	process = profile_process(profile, evil);
 	process->parent = shell;
 	process->comm = profile_string(profile, "a;b\nc\x1b\xff");

@@ -346,6 +346,49 @@ static void test_unknown_sections(void **state)
 	assert_refused(file.data, file.len, "made by a newer wick: section NEW1");
 }
 
+/* Known to newer readers only, and not in older files: after META, once, of processes that exist. */
+static void test_ways(void **state)
+{
+	static const struct {
+		struct bytes bytes;
+		int before; /* the section that it is put before */
+		const char *words;
+	} cases[] = {
+		{ BYTES("\1\1\7\10\11"), TABLES, NULL },
+		{ BYTES("\0"), TABLES, NULL },
+		{ BYTES("\1\1\7\10\11"), META, "section WAYS where META belongs" },
+		{ BYTES("\1\2\7\10\11"), TABLES, "section WAYS does not make sense" },
+		{ BYTES("\1\0\7\10\11"), TABLES, "section WAYS does not make sense" },
+		{ BYTES("\2\1\7\10\11"), TABLES, "section WAYS does not make sense" },
+		{ BYTES("\1\1\7\10"), TABLES, "section WAYS does not make sense" },
+		{ BYTES("\1\1\7\10\11\0"), TABLES, "section WAYS does not make sense" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		autobuf struct buf file = { 0 };
+		struct profile *profile;
+
+		add_start(&file, 1);
+		for (int at = 0; at <= TABLES; at++) {
+			if (at == cases[i].before)
+				add_header(&file, "WAYS", 0, 0, cases[i].bytes.len, cases[i].bytes.data,
+					   cases[i].bytes.len);
+			if (at < TABLES)
+				add_plain(&file, tags[at], &small[at]);
+		}
+		add_header(&file, "END ", 1, 0, 0, "", 0);
+		if (cases[i].words) {
+			assert_refused(file.data, file.len, cases[i].words);
+			continue;
+		}
+		assert_int_equal(in_wick(&profile, file.data, file.len), 0);
+		assert_int_equal(profile_process(profile, 1)->ways.user, i ? 0 : 9);
+		assert_int_equal(profile_process(profile, 1)->ways.row, i ? 0 : 7);
+		profile_free(profile);
+	}
+}
+
 static void test_order_of_sections(void **state)
 {
 	autobuf struct buf file = { 0 };
@@ -562,6 +605,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_every_cut_is_seen),
 		cmocka_unit_test(test_every_changed_byte_is_seen),
 		cmocka_unit_test(test_unknown_sections),
+		cmocka_unit_test(test_ways),
 		cmocka_unit_test(test_order_of_sections),
 		cmocka_unit_test(test_contents_that_make_no_sense),
 		cmocka_unit_test(test_labels_beyond_a_set),

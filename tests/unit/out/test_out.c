@@ -104,16 +104,20 @@ static void test_stats_example(void **state)
 		"{\"schema\":1,\"version\":\"0.1.0\",\"event\":\"cpu-clock\",\"hz\":99,\"period\":10101010,"
 		"\"duration_s\":10,\"cpus\":2,\"expected\":1980,\"fired\":1970,"
 		"\"left_out\":{\"idle\":950,\"filter\":0,\"self\":8},\"missed\":10,"
-		"\"samples\":{\"taken\":1012,\"counted\":1000,\"lost\":{\"ring\":10,\"stacks\":0,\"busy\":2}},"
+		"\"samples\":{\"taken\":1012,\"counted\":1000,\"early\":0,"
+		"\"lost\":{\"ring\":10,\"stacks\":0,\"busy\":2}},"
 		"\"stacks\":{\"user\":900,\"complete\":800,\"incomplete\":{\"depth\":0,\"no_mapping\":100}},"
 		"\"frames\":{\"row\":0,\"fp\":2000,\"user\":2900},\"events\":{\"sent\":4,\"lost\":3},"
 		"\"notes\":{\"keys\":5},"
 		"\"self\":{\"cpu_seconds\":0.008,\"max_rss_bytes\":21000000,\"bpf_map_bytes\":14000000,"
-		"\"bpf_ns_per_sample\":null,\"first_sample_ms\":41.5},"
+		"\"bpf_ns_per_sample\":null,"
+		"\"unwind\":{\"files\":0,\"ahead\":0,\"rows\":0,\"bytes\":0},\"first_sample_ms\":41.5},"
 		"\"processes\":[{\"pid\":100,\"comm\":\"sh\",\"exe\":\"/bin/sh\",\"samples\":900,\"user_samples\":900,"
-		"\"complete\":800,\"median_depth\":2},"
+		"\"complete\":800,\"incomplete\":{\"no_mapping\":100},"
+		"\"frames\":{\"row\":1300,\"fp\":2000,\"user\":300},\"median_depth\":2},"
 		"{\"pid\":4242,\"comm\":\"a;b\\nc\\u001b\xef\xbf\xbd\",\"exe\":\"/tmp/e\\\"vil\",\"samples\":100,"
-		"\"user_samples\":100,\"complete\":100,\"median_depth\":2}]}\n");
+		"\"user_samples\":100,\"complete\":100,\"incomplete\":{},"
+		"\"frames\":{\"row\":0,\"fp\":0,\"user\":0},\"median_depth\":2}]}\n");
 }
 
 static void test_stats_of_nothing(void **state)
@@ -154,13 +158,14 @@ static void test_stats_processes(void **state)
 	example_sample(p, mixed, profile_add_node(p, two, user), 0, 2);
 	example_sample(p, mixed, profile_add_node(p, 0, kernel), 0, 90);
 	assert_int_equal(stats_write(p, &f->out), 0);
-	assert_contains(&f->out,
-			"\"processes\":[{\"pid\":50,\"comm\":\"\",\"exe\":\"\",\"samples\":95,\"user_samples\":5,"
-			"\"complete\":5,\"median_depth\":2},"
-			"{\"pid\":3,\"comm\":\"\",\"exe\":\"\",\"samples\":1,\"user_samples\":0,\"complete\":0,"
-			"\"median_depth\":0},"
-			"{\"pid\":9,\"comm\":\"\",\"exe\":\"\",\"samples\":1,\"user_samples\":1,\"complete\":0,"
-			"\"median_depth\":0}]}");
+	assert_contains(
+		&f->out,
+		"\"processes\":[{\"pid\":50,\"comm\":\"\",\"exe\":\"\",\"samples\":95,\"user_samples\":5,"
+		"\"complete\":5,\"incomplete\":{},\"frames\":{\"row\":0,\"fp\":0,\"user\":0},\"median_depth\":2},"
+		"{\"pid\":3,\"comm\":\"\",\"exe\":\"\",\"samples\":1,\"user_samples\":0,\"complete\":0,"
+		"\"incomplete\":{},\"frames\":{\"row\":0,\"fp\":0,\"user\":0},\"median_depth\":0},"
+		"{\"pid\":9,\"comm\":\"\",\"exe\":\"\",\"samples\":1,\"user_samples\":1,\"complete\":0,"
+		"\"incomplete\":{\"compat\":1},\"frames\":{\"row\":0,\"fp\":0,\"user\":0},\"median_depth\":0}]}");
 }
 
 #define with_profile(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -129,6 +129,10 @@ static void test_example(void **state)
 			    "                                     --ring-bytes\n"
 			    "         2  lost: busy               one sample interrupted another: a few do no\n"
 			    "                                     harm; lower -F if they are many\n"
+			    "\n"
+			    "    STACKS WHOLE%    CUT  BROKEN  ROWS%    FP%  USER%   PROCESSES, AND WHY\n"
+			    "       900   88.8      0     100   36.1   55.6    8.3   sh 100\n"
+			    "            no_mapping 100\n"
 			    "next: wick record -o cpu.wick 10\n"
 			    "      wick report --tree cpu.wick\n");
 }

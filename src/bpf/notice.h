@@ -70,6 +70,7 @@ int on_exec(__u64 *args)
 			notice_count(WIRE_note_children_full);
 		session.command = 0;
 	}
+	count_group(n->cgroup);
 	p = path_of(PATH_NOTICE, BPF_CORE_READ(task, mm, exe_file));
 	if (p)
 		notice_send(p);

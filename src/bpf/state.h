@@ -155,6 +155,14 @@ struct {
 	__type(value, __u32);
 } known SEC(".maps");
 
+/* Cgroups that user space was told of. When it is full, those that come later are asked for when they are counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} groups SEC(".maps");
+
 /* Unwind tables by file; their pages, rules and rows. User space writes them, through its own mappings. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -52,6 +52,7 @@ struct collect {
 	struct ingest *ingest;
 	struct worker *worker;
 	struct namer *namer;
+	struct cgroups *cgroups;
 	struct tables *tables; /* NULL: frame pointers only */
 	struct early *early;   /* where tables are */
 	int vdso;
@@ -108,21 +109,32 @@ static uint32_t add_label(struct collect *collect, uint32_t set, const char *key
 		      : set;
 }
 
+static void group_found(void *arg, uint64_t cgroup)
+{
+	struct collect *collect = arg;
+	size_t len;
+
+	cgroups_path(collect->cgroups, cgroup, &len);
+}
+
 static uint32_t process_found(void *arg, uint32_t number, uint64_t cgroup)
 {
 	struct collect *collect = arg;
 	struct profile_process *process = profile_process(collect->profile, number);
-	autobuf struct buf path = { 0 };
+	autobuf struct buf old = { 0 };
 	struct place place;
 	uint32_t labels;
+	size_t len = 0;
+	const char *path = cgroups_path(collect->cgroups, cgroup, &len);
 
-	if (cgroup_path(cgroup, &path) || path.len <= 1) { /* all in one group: an older hierarchy may know more */
-		buf_clear(&path);
-		if (!process->pid || !process_is(process->pid, process->start) || process_cgroup(process->pid, &path))
+	if (len <= 1) { /* all in one group: an older hierarchy may know more */
+		if (!process->pid || !process_is(process->pid, process->start) || process_cgroup(process->pid, &old))
 			return PROFILE_NONE;
+		path = old.data;
+		len = old.len;
 	}
-	process->cgroup = profile_bytes(collect->profile, path.data, path.len);
-	place_of(path.data, path.len, &place);
+	process->cgroup = profile_bytes(collect->profile, path, len);
+	place_of(path, len, &place);
 	labels = add_label(collect, PROFILE_NONE, "unit", place.unit);
 	labels = add_label(collect, labels, "container", place.container);
 	return add_label(collect, labels, "pod", place.pod);
@@ -277,6 +289,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	err = check_targets(options);
 	err = err ? err : start_worker(collect);
 	hurry(collect);
+	err = err ? err : cgroups_new(&collect->cgroups);
 	err = err ? err : sampler_load(&collect->sampler, options);
 	if (!err && !sampler_has_tree(collect->sampler)) {
 		if (!options->no_tree && asprintf(&collect->warning, "%s", fail_text()) < 0)
@@ -293,6 +306,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .seed = sampler_seed(collect->sampler),
 						   .file_found = file_found,
 						   .find_program = find_program,
+						   .group_found = group_found,
 						   .process_found = process_found,
 						   .jit_found = collect->addresses ? NULL : jit_found,
 						   .find_mapping = collect->addresses ? find_mapping : NULL,
@@ -312,6 +326,7 @@ void collect_free(struct collect *collect)
 	ingest_free(collect->ingest);
 	addresses_free(collect->addresses);
 	namer_free(collect->namer);
+	cgroups_free(collect->cgroups);
 	early_free(collect->early);
 	if (collect->vdso >= 0)
 		close(collect->vdso);

@@ -316,6 +316,18 @@ static int ingest_file(struct ingest *ingest, const void *data, size_t len)
 	return 0;
 }
 
+static int ingest_group(struct ingest *ingest, const void *data, size_t len)
+{
+	struct wire_group group;
+
+	if (len < sizeof(group))
+		return -EBADMSG;
+	memcpy(&group, data, sizeof(group));
+	if (ingest->options.group_found)
+		ingest->options.group_found(ingest->options.arg, group.id);
+	return 0;
+}
+
 int ingest_record(struct ingest *ingest, const void *data, size_t len)
 {
 	uint32_t type;
@@ -330,6 +342,8 @@ int ingest_record(struct ingest *ingest, const void *data, size_t len)
 		return ingest_kernel_stack(ingest, data, len);
 	case WIRE_FILE:
 		return ingest_file(ingest, data, len);
+	case WIRE_GROUP:
+		return ingest_group(ingest, data, len);
 	default:
 		return -EBADMSG;
 	}

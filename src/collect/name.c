@@ -297,6 +297,7 @@ static void set_names(struct unit *unit, uint32_t frame, const struct answer_fra
 	if (name == PROFILE_FULL)
 		return;
 	profile_frame(profile, frame)->name = name;
+	profile_frame(profile, frame)->start = list[len - 1].start;
 	inlined.kind = FRAME_INLINE;
 	for (size_t i = 0; i + 1 < len; i++) {
 		inlined.name = name_string(profile, &list[i]);
@@ -401,8 +402,10 @@ static void kernel_named(void *arg, size_t index, const struct kernel_name *name
 	if (!name->name)
 		return;
 	string = profile_bytes(profile, name->name, name->len);
-	if (string != PROFILE_FULL)
+	if (string != PROFILE_FULL) {
 		profile_frame(profile, unit->frames[index])->name = string;
+		profile_frame(profile, unit->frames[index])->start = name->start;
+	}
 	if (!name->module_len)
 		return;
 	path = profile_bytes(profile, name->module, name->module_len);

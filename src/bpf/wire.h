@@ -72,6 +72,7 @@ enum wire_type {
 	WIRE_EXIT,
 	WIRE_EARLY,
 	WIRE_GROUP,
+	WIRE_PROGRAM,
 };
 
 struct wire_user_stack { /* followed by count frames, leaf first */
@@ -115,6 +116,13 @@ struct wire_group {
 	__u32 type;
 	__u32 reserved;
 	__u64 id; /* in the v2 hierarchy */
+};
+
+/* A program that nobody has met begins: its file can be opened by now, and may be gone soon. */
+struct wire_program {
+	__u32 type;
+	__u32 pid;
+	__u64 id; /* of the file */
 };
 
 /* One sample in time, in a ring of its own. Its key is wire_hash_key of the struct wire_key that was counted. */
@@ -345,6 +353,7 @@ _Static_assert(sizeof(struct wire_kernel_stack) == 16, "");
 _Static_assert(sizeof(struct wire_file_key) == 48, "");
 _Static_assert(sizeof(struct wire_file) == 96 + WIRE_PATH_LEN, "");
 _Static_assert(sizeof(struct wire_group) == 16, "");
+_Static_assert(sizeof(struct wire_program) == 16, "");
 _Static_assert(sizeof(struct wire_event) == 16, "");
 _Static_assert(sizeof(struct wire_name) == 264, "");
 _Static_assert(sizeof(struct wire_rule) == 24, "");

@@ -41,8 +41,15 @@
 
 #define WORKER_MEMORY ((uint64_t)512 << 20)
 #define WORKER_SECONDS 10
+#define PROGRAMS 64             /* files of programs that wait for their first sample */
 #define OFTEN (100 * NS_PER_MS) /* where nothing says how often is enough */
 #define RARELY (10 * NS_PER_MS) /* at least between two looks at how full the table of counts is */
+
+/* The file of a program that began lately. */
+struct program {
+	uint64_t id; /* 0: none */
+	int fd;
+};
 
 struct collect {
 	struct collect_options options;
@@ -53,6 +60,8 @@ struct collect {
 	struct worker *worker;
 	struct namer *namer;
 	struct cgroups *cgroups;
+	struct program programs[PROGRAMS];
+	size_t programs_next;
 	struct tables *tables; /* NULL: frame pointers only */
 	struct early *early;   /* where tables are */
 	int vdso;
@@ -77,14 +86,44 @@ static const struct counter_name {
 #undef COUNTER
 };
 
+/* The oldest makes room: a process that has not been sampled by now is there to be asked, or will never be. */
+static void program_found(void *arg, uint32_t pid, uint64_t file_id)
+{
+	struct collect *collect = arg;
+	struct program *program = &collect->programs[collect->programs_next++ % PROGRAMS];
+
+	if (program->id)
+		close(program->fd);
+	program->fd = files_open_program(collect->sampler, pid, file_id);
+	program->id = program->fd < 0 ? 0 : file_id;
+}
+
+/* The file of a program that began, if it is kept. */
+static int take_program(struct collect *collect, uint64_t file_id)
+{
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (collect->programs[i].id == file_id) {
+			collect->programs[i].id = 0;
+			return collect->programs[i].fd;
+		}
+	return -ENOENT;
+}
+
 static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 {
 	struct collect *collect = arg;
 	const char *path = profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL);
+	int fd = take_program(collect, found->id);
 
+<<<<<<< HEAD
 	int fd = files_open(collect->sampler, found, path);
 
 	if (collect->tables)
+=======
+	if (fd < 0)
+		fd = files_open(collect->sampler, found, path);
+	if (fd >= 0 && collect->tables)
+>>>>>>> 14a84aa (collect: a new program's file is opened when it begins, not at its first sample)
 		tables_want(collect->tables, found->id, fd);
 	namer_file(collect->namer, file, found->pid, fd);
 }
@@ -306,6 +345,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .seed = sampler_seed(collect->sampler),
 						   .file_found = file_found,
 						   .find_program = find_program,
+						   .program_found = program_found,
 						   .group_found = group_found,
 						   .process_found = process_found,
 						   .jit_found = collect->addresses ? NULL : jit_found,
@@ -327,6 +367,9 @@ void collect_free(struct collect *collect)
 	addresses_free(collect->addresses);
 	namer_free(collect->namer);
 	cgroups_free(collect->cgroups);
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (collect->programs[i].id)
+			close(collect->programs[i].fd);
 	early_free(collect->early);
 	if (collect->vdso >= 0)
 		close(collect->vdso);

@@ -95,6 +95,19 @@ int files_open(struct sampler *sampler, const struct wire_file *found, const cha
 	return err;
 }
 
+int files_open_program(struct sampler *sampler, uint32_t pid, uint64_t id)
+{
+	char path[64];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	fd = pid ? files_open_regular(path, 0) : -ESRCH;
+	err = fd < 0 ? fd : is_file(sampler, fd, id);
+	if (fd >= 0 && err)
+		close(fd);
+	return err ? err : fd;
+}
+
 /* A path below a root that it cannot leave. */
 static int open_below(int root, const char *path)
 {

@@ -14,6 +14,9 @@ struct wire_file;
 /* Opens the file that was found, or -errno when no way leads to it any more. */
 int files_open(struct sampler *sampler, const struct wire_file *found, const char *path);
 
+/* Opens the program of a process, if it is the file of this id. */
+int files_open_program(struct sampler *sampler, uint32_t pid, uint64_t id);
+
 /* A split debug file of the file at `path`, looked for in our root and in that of process `pid`. */
 int files_open_debug(uint32_t pid, const char *path, const struct symbols_debug *debug);
 

@@ -316,6 +316,18 @@ static int ingest_file(struct ingest *ingest, const void *data, size_t len)
 	return 0;
 }
 
+static int ingest_program(struct ingest *ingest, const void *data, size_t len)
+{
+	struct wire_program program;
+
+	if (len < sizeof(program))
+		return -EBADMSG;
+	memcpy(&program, data, sizeof(program));
+	if (ingest->options.program_found)
+		ingest->options.program_found(ingest->options.arg, program.pid, program.id);
+	return 0;
+}
+
 static int ingest_group(struct ingest *ingest, const void *data, size_t len)
 {
 	struct wire_group group;
@@ -342,6 +354,8 @@ int ingest_record(struct ingest *ingest, const void *data, size_t len)
 		return ingest_kernel_stack(ingest, data, len);
 	case WIRE_FILE:
 		return ingest_file(ingest, data, len);
+	case WIRE_PROGRAM:
+		return ingest_program(ingest, data, len);
 	case WIRE_GROUP:
 		return ingest_group(ingest, data, len);
 	default:

@@ -115,15 +115,9 @@ static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 	const char *path = profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL);
 	int fd = take_program(collect, found->id);
 
-<<<<<<< HEAD
-	int fd = files_open(collect->sampler, found, path);
-
-	if (collect->tables)
-=======
 	if (fd < 0)
 		fd = files_open(collect->sampler, found, path);
-	if (fd >= 0 && collect->tables)
->>>>>>> 14a84aa (collect: a new program's file is opened when it begins, not at its first sample)
+	if (collect->tables)
 		tables_want(collect->tables, found->id, fd);
 	namer_file(collect->namer, file, found->pid, fd);
 }

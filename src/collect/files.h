@@ -20,6 +20,9 @@ int files_open_program(struct sampler *sampler, uint32_t pid, uint64_t id);
 /* A split debug file of the file at `path`, looked for in our root and in that of process `pid`. */
 int files_open_debug(uint32_t pid, const char *path, const struct symbols_debug *debug);
 
+/* The file that dwz moved common parts of debug information to: known by its build id, or below /usr/lib/debug. */
+int files_open_alt(uint32_t pid, const struct symbols_debug *debug);
+
 /* Lets this process have as many descriptors as it may. False if it already does. */
 bool files_raise_limit(void);
 

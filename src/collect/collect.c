@@ -36,6 +36,7 @@
 #include "proc/process.h"
 #include "profile/profile.h"
 #include "sym/vdso.h"
+#include "worker/fetch.h"
 #include "worker/serve.h"
 #include "worker/worker.h"
 
@@ -58,6 +59,7 @@ struct collect {
 	struct ticks *ticks;
 	struct ingest *ingest;
 	struct worker *worker;
+	struct fetch *fetch; /* NULL: no server is asked for debug files */
 	struct namer *namer;
 	struct cgroups *cgroups;
 	struct program programs[PROGRAMS];
@@ -248,6 +250,8 @@ static int start_worker(struct collect *collect)
 							 .cpu_seconds = WORKER_SECONDS,
 						 });
 
+	if (!err && options->debuginfod && !options->raw)
+		err = fetch_start(&collect->fetch);
 	return err ? err
 		   : namer_new(&collect->namer, &(struct namer_options){
 							.profile = collect->profile,
@@ -255,6 +259,7 @@ static int start_worker(struct collect *collect)
 							.demangle = options->demangle,
 							.inlines = options->inlines,
 							.lines = options->lines,
+							.fetch = collect->fetch,
 						});
 }
 
@@ -369,6 +374,7 @@ void collect_free(struct collect *collect)
 		close(collect->vdso);
 	tables_free(collect->tables);
 	worker_free(collect->worker);
+	fetch_free(collect->fetch);
 	map_free(&collect->jit_seen);
 	sampler_free(collect->sampler);
 	buf_free(&collect->gone[0]);
@@ -611,6 +617,8 @@ static void count_self(struct collect *collect)
 	profile_add_counter(profile, "self", "max_rss_bytes",
 			    (uint64_t)usage.ru_maxrss * 1024 + worker_max_rss(collect->worker));
 	profile_add_counter(profile, "note", "worker_deaths", worker_deaths(collect->worker));
+	if (collect->fetch)
+		profile_add_counter(profile, "note", "debuginfod_failed", fetch_failed(collect->fetch));
 	profile_add_counter(profile, "note", "unwind_evicted", stats.evicted);
 	profile_add_counter(profile, "note", "unwind_refused", stats.refused);
 	profile_add_counter(profile, "self", "bpf_map_bytes", sampler_map_bytes(collect->sampler) + stats.bytes);

@@ -21,6 +21,7 @@
 #include "profile/profile.h"
 #include "sym/kernel.h"
 #include "sym/vdso.h"
+#include "worker/fetch.h"
 #include "worker/protocol.h"
 #include "worker/worker.h"
 
@@ -340,6 +341,11 @@ static int take_names(struct unit *unit, struct answer_reader *reader)
 	return 0;
 }
 
+static int fetch_id(const struct namer *namer, const unsigned char *id, size_t len)
+{
+	return namer->options.fetch ? fetch_debug(namer->options.fetch, id, len) : -ENOENT;
+}
+
 /* The worker says what debug files would be known by; they are looked for, and the names are asked for again. */
 static int find_debug(struct unit *unit, struct answer_reader *reader)
 {
@@ -353,10 +359,14 @@ static int find_debug(struct unit *unit, struct answer_reader *reader)
 		return -EBADMSG;
 	if (debug.wanted && unit->debug < 0) {
 		unit->debug = files_open_debug(unit->pid, path, &debug);
+		if (unit->debug < 0)
+			unit->debug = fetch_id(unit->namer, debug.build_id, debug.build_id_len);
 		found |= unit->debug >= 0;
 	}
 	if (debug.alt_id_len && unit->alt < 0) {
 		unit->alt = files_open_alt(unit->pid, &debug);
+		if (unit->alt < 0)
+			unit->alt = fetch_id(unit->namer, debug.alt_id, debug.alt_id_len);
 		found |= unit->alt >= 0;
 	}
 	last = !found || unit->tries == TRIES;

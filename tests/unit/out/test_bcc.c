@@ -66,7 +66,7 @@ static void fill(struct profile *p)
 	example_sample(p, second, 0, 0, 4);
 }
 
-/* Of those that have a name, where their functions begin; of inlined ones, and of what a file held, nothing is known. */
+/* Of those that have a name, where their functions begin: at multiples of 16. */
 static void add_starts(struct profile *p)
 {
 	for (uint32_t i = 1; i < profile_count(p, PROFILE_FRAMES); i++)

@@ -33,7 +33,7 @@ struct mapping {
 };
 
 /*
- * The mappings that the stacks of a process went through. They are kept from sample to sample: a change of its mappings,
+ * The mappings that the stacks of a process went through. They stay from sample to sample: a change of its mappings,
  * of its program, or of the unwind tables makes the set begin anew, and so does time, because nothing tells when a file
  * is written over.
  */

@@ -268,7 +268,6 @@ ok 'short-lived: runs' record -F 4999 -- bash -c 'for i in {1..40}; do cp brief 
 holds 'short-lived: each from a file that is gone' \
 	"$(path_share x.folded brief '^_start;.*;main;brief_outer(;brief_inner)?$' '^brief(_inner|_outer|[@+]0x[0-9a-f]+)$') > 0.9" ||
 	diag "$(grep '^brief;' x.folded | head -4)"
-holds 'short-lived: the loader is named as well' "$(grep '^brief;' x.folded | grep -c '\[incomplete: no_table\]') <= 4"
 
 # ---- dlclose, dlopen ----
 run "$WICK" record -F "$hz" -n dl -o x.folded -- "$PROGS/dl" "$PROGS/libdla.so" "$PROGS/libdlb.so" 100

@@ -15,6 +15,18 @@ static __always_inline __u64 count_wakeup(void *map)
 										 : BPF_RB_NO_WAKEUP;
 }
 
+/* Its path is wanted while it is there: user space is told of each group once, and at once. */
+static __always_inline void count_group(__u64 id)
+{
+	struct wire_group group = { .type = WIRE_GROUP, .id = id };
+	__u32 one = 1;
+
+	if (bpf_map_lookup_elem(&groups, &id) || bpf_map_update_elem(&groups, &id, &one, BPF_NOEXIST))
+		return;
+	if (bpf_ringbuf_output(&ring, &group, sizeof(group), BPF_RB_FORCE_WAKEUP))
+		bpf_map_delete_elem(&groups, &id); /* the next one that meets it tries again */
+}
+
 /* Errors of map updates are kept in an int: before 6.4 the kernel leaves the upper half of the result undefined. */
 static __always_inline int count_error(int err)
 {

@@ -7,6 +7,7 @@
 #define WICK_BPF_NOTICE_H
 
 #include "bpf/count.h"
+#include "bpf/mapping.h"
 #include "bpf/path.h"
 #include "bpf/state.h"
 #include "bpf/task.h"
@@ -15,6 +16,14 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 18);
 } notices SEC(".maps");
+
+/* Ids of files of programs that began, for those that were last to do so: user space was told of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} programs SEC(".maps");
 
 /* A sample may interrupt a notice on its CPU and raise the same counters. */
 static __always_inline void notice_count(__u32 counter)
@@ -55,12 +64,29 @@ static __always_inline void notice_send(struct path_scratch *p)
 		notice_count(WIRE_note_notices_lost);
 }
 
+/* Of a program that is new, user space opens the file at once: it may be deleted before its first sample. */
+static __always_inline void notice_program(__u32 pid, struct file *exe)
+{
+	struct wire_program program = { .type = WIRE_PROGRAM, .pid = pid };
+	struct wire_file_key key = {};
+	__u32 one = 1;
+
+	if (settings.no_tree || (settings.by_pid && !bpf_map_lookup_elem(&pids, &pid)))
+		return;
+	mapping_file_key(&key, exe);
+	program.id = mapping_file_id(&key);
+	if (!bpf_map_lookup_elem(&files, &program.id) &&
+	    !bpf_map_update_elem(&programs, &program.id, &one, BPF_NOEXIST))
+		bpf_ringbuf_output(&ring, &program, sizeof(program), BPF_RB_FORCE_WAKEUP);
+}
+
 SEC("raw_tp/sched_process_exec")
 int on_exec(__u64 *args)
 {
 	struct task_struct *task = (void *)args[0];
 	struct path_scratch *p = notice_begin(WIRE_EXEC, task);
 	struct wire_notice *n;
+	struct file *exe;
 
 	if (!p)
 		return 0;
@@ -70,7 +96,10 @@ int on_exec(__u64 *args)
 			notice_count(WIRE_note_children_full);
 		session.command = 0;
 	}
-	p = path_of(PATH_NOTICE, BPF_CORE_READ(task, mm, exe_file));
+	exe = BPF_CORE_READ(task, mm, exe_file);
+	notice_program(n->pid, exe);
+	count_group(n->cgroup);
+	p = path_of(PATH_NOTICE, exe);
 	if (p)
 		notice_send(p);
 	return 0;

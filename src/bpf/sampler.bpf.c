@@ -175,6 +175,7 @@ int on_tick(struct arch_context *ctx)
 	if (settings.threads)
 		key.tid = task_pid_here(task);
 	key.cgroup = bpf_get_current_cgroup_id();
+	count_group(key.cgroup);
 	result = sample_take(s, task, ctx, &key, generation, now, c);
 	s->busy = 0;
 	if (result < WIRE_COUNTERS)

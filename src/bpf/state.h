@@ -33,7 +33,7 @@ struct mapping {
 };
 
 /*
- * The mappings that the stacks of a process went through. They are kept from sample to sample: a change of its mappings,
+ * The mappings that the stacks of a process went through. They stay from sample to sample: a change of its mappings,
  * of its program, or of the unwind tables makes the set begin anew, and so does time, because nothing tells when a file
  * is written over.
  */
@@ -154,6 +154,14 @@ struct {
 	__type(key, __u64);
 	__type(value, __u32);
 } known SEC(".maps");
+
+/* Cgroups that user space was told of. When it is full, those that come later are asked for when they are counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} groups SEC(".maps");
 
 /* Unwind tables by file; their pages, rules and rows. User space writes them, through its own mappings. */
 struct {

@@ -71,6 +71,8 @@ enum wire_type {
 	WIRE_FORK,
 	WIRE_EXIT,
 	WIRE_EARLY,
+	WIRE_GROUP,
+	WIRE_PROGRAM,
 };
 
 struct wire_user_stack { /* followed by count frames, leaf first */
@@ -107,6 +109,20 @@ struct wire_file {
 	__u32 path_len;
 	__u32 reserved;
 	char path[WIRE_PATH_LEN]; /* names, leaf first, each ended by NUL; sent up to path_len */
+};
+
+/* A cgroup met for the first time, by a sample or by a program that begins in it. */
+struct wire_group {
+	__u32 type;
+	__u32 reserved;
+	__u64 id; /* in the v2 hierarchy */
+};
+
+/* A program that nobody has met begins: its file can be opened by now, and may be gone soon. */
+struct wire_program {
+	__u32 type;
+	__u32 pid;
+	__u64 id; /* of the file */
 };
 
 /* One sample in time, in a ring of its own. Its key is wire_hash_key of the struct wire_key that was counted. */
@@ -336,6 +352,8 @@ _Static_assert(sizeof(struct wire_user_stack) == 16, "");
 _Static_assert(sizeof(struct wire_kernel_stack) == 16, "");
 _Static_assert(sizeof(struct wire_file_key) == 48, "");
 _Static_assert(sizeof(struct wire_file) == 96 + WIRE_PATH_LEN, "");
+_Static_assert(sizeof(struct wire_group) == 16, "");
+_Static_assert(sizeof(struct wire_program) == 16, "");
 _Static_assert(sizeof(struct wire_event) == 16, "");
 _Static_assert(sizeof(struct wire_name) == 264, "");
 _Static_assert(sizeof(struct wire_rule) == 24, "");

@@ -18,7 +18,7 @@ struct profiling_options {
 	const char *frequency, *period, *cpu;
 	const char *max_stacks, *max_counts, *depth;
 	const char *cgroup_map, *mount_map;
-	bool user, kernel, delimiter, annotations, idle, folded, addresses, verbose;
+	bool user, kernel, delimiter, annotations, idle, folded, addresses, verbose, debuginfod;
 	const char *duration; /* NULL: until interrupted */
 };
 

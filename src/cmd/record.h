@@ -19,7 +19,7 @@ struct record_options {
 	struct opt_list outputs;
 	bool user, kernel, idle, self, children, threads, events;
 	const char *unwind, *unwind_memory, *demangle;
-	bool inlines, lines, raw;
+	bool inlines, lines, debuginfod, raw;
 	bool fixed_phase, no_tree, debug;
 	struct report_arguments report;
 	uint64_t seconds_ns; /* 0: until stopped */

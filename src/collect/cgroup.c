@@ -15,14 +15,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/intern.h"
+#include "base/map.h"
 #include "bpf/wire.h"
 
 #define KERNFS_HANDLE 0xfe /* the kernel's FILEID_KERNFS */
+#define CGROUPS_MAX 16384  /* paths that are remembered */
 #define MOUNTS_BYTES ((size_t)8 << 20)
 
 /* One line of /proc/self/mountinfo: "id parent dev root mountpoint options … - type source superoptions". */
@@ -136,43 +140,82 @@ static int settings_v1(const char *path, const struct stat *stat, struct wire_se
 	return fail_hint(-ENOTSUP, "name the group in the v2 tree or under a controller such as cpu or memory");
 }
 
-struct point_search {
+/* ---- paths ---- */
+
+struct cgroups {
+	int mount; /* of the v2 tree; negative: there is none */
 	char point[4096];
+	struct map paths; /* id to number of the path; 0: it was gone when it was asked for */
+	struct intern *strings;
 };
 
 static bool match_point(const struct mount_line *mount, void *arg)
 {
-	struct point_search *search = arg;
+	struct cgroups *cgroups = arg;
 
-	return (size_t)snprintf(search->point, sizeof(search->point), "%s", mount->point) < sizeof(search->point);
+	if ((size_t)snprintf(cgroups->point, sizeof(cgroups->point), "%s", mount->point) >= sizeof(cgroups->point))
+		return false;
+	cgroups->mount = open(cgroups->point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return cgroups->mount >= 0;
 }
 
-int cgroup_path(uint64_t id, struct buf *ret)
+int cgroups_new(struct cgroups **ret)
+{
+	struct cgroups *cgroups = calloc(1, sizeof(*cgroups));
+
+	if (!cgroups)
+		return -ENOMEM;
+	*ret = cgroups;
+	cgroups->mount = -1;
+	find_mount("cgroup2", match_point, cgroups);
+	return intern_new(&cgroups->strings);
+}
+
+void cgroups_free(struct cgroups *cgroups)
+{
+	if (!cgroups)
+		return;
+	if (cgroups->mount >= 0)
+		close(cgroups->mount);
+	map_free(&cgroups->paths);
+	intern_free(cgroups->strings);
+	free(cgroups);
+}
+
+static uint32_t ask_path(struct cgroups *cgroups, uint64_t id)
 {
 	union {
 		struct file_handle head;
 		char room[sizeof(struct file_handle) + sizeof(id)];
 	} handle = { .head = { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE } };
-	struct point_search search;
+	size_t below = strlen(cgroups->point);
 	char link[64], path[4096];
 	ssize_t len;
 
-	if (!find_mount("cgroup2", match_point, &search))
-		return -ENOENT;
 	memcpy(handle.head.f_handle, &id, sizeof(id));
-	autoclose int mount = open(search.point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	autoclose int fd = mount < 0 ? -1 : open_by_handle_at(mount, &handle.head, O_PATH | O_CLOEXEC);
+	autoclose int fd =
+		cgroups->mount < 0 ? -1 : open_by_handle_at(cgroups->mount, &handle.head, O_PATH | O_CLOEXEC);
 
 	if (fd < 0)
-		return -errno;
+		return 0;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, path, sizeof(path));
-	if (len < (ssize_t)strlen(search.point) || strncmp(path, search.point, strlen(search.point)))
-		return -ENOENT;
-	buf_add(ret, path + strlen(search.point), (size_t)len - strlen(search.point));
-	if (!ret->len)
-		buf_addc(ret, '/');
-	return buf_error(ret);
+	if (len < (ssize_t)below || strncmp(path, cgroups->point, below))
+		return 0;
+	return len == (ssize_t)below ? intern_text(cgroups->strings, "/")
+				     : intern_bytes(cgroups->strings, path + below, (size_t)len - below);
+}
+
+const char *cgroups_path(struct cgroups *cgroups, uint64_t id, size_t *ret_len)
+{
+	uint64_t *known = map_get(&cgroups->paths, id);
+	uint32_t path = known ? (uint32_t)*known : ask_path(cgroups, id);
+
+	if (path == UINT32_MAX) /* no memory: it has no path */
+		path = 0;
+	if (!known && cgroups->paths.len < CGROUPS_MAX && (known = map_put(&cgroups->paths, id)))
+		*known = path;
+	return path ? intern_get(cgroups->strings, path, ret_len) : NULL;
 }
 
 int cgroup_settings(const char *path, struct wire_settings *ret)

@@ -3,15 +3,21 @@
 #ifndef WICK_COLLECT_CGROUP_H
 #define WICK_COLLECT_CGROUP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-struct buf;
 struct wire_settings;
 
 /* Fills in the cgroup fields. `path` is a directory, or a path in the v2 tree as /proc/PID/cgroup shows it. */
 int cgroup_settings(const char *path, struct wire_settings *ret);
 
-/* The path of a v2 group in its tree, by the id that the kernel side reports. -errno if it is gone. */
-int cgroup_path(uint64_t id, struct buf *ret);
+/* Paths of v2 groups, each asked for once: that of a group which has gone since is still known. */
+struct cgroups;
+
+int cgroups_new(struct cgroups **ret);
+void cgroups_free(struct cgroups *cgroups);
+
+/* The path in its tree, by the id that the kernel side reports; NULL if it was gone when first asked for. */
+const char *cgroups_path(struct cgroups *cgroups, uint64_t id, size_t *ret_len);
 
 #endif

@@ -39,14 +39,22 @@
 #include "proc/process.h"
 #include "profile/profile.h"
 #include "sym/vdso.h"
+#include "worker/fetch.h"
 #include "worker/serve.h"
 #include "worker/worker.h"
 
 #define WORKER_MEMORY ((uint64_t)512 << 20)
 #define WORKER_SECONDS 10
 #define OPEN_TRIES 8
+#define PROGRAMS 64             /* files of programs that wait for their first sample */
 #define OFTEN (100 * NS_PER_MS) /* where nothing says how often is enough */
 #define RARELY (10 * NS_PER_MS) /* at least between two looks at how full the table of counts is */
+
+/* The file of a program that began lately. */
+struct program {
+	uint64_t id; /* 0: none */
+	int fd;
+};
 
 struct collect {
 	struct collect_options options;
@@ -55,7 +63,11 @@ struct collect {
 	struct ticks *ticks;
 	struct ingest *ingest;
 	struct worker *worker;
+	struct fetch *fetch; /* NULL: no server is asked for debug files */
 	struct namer *namer;
+	struct cgroups *cgroups;
+	struct program programs[PROGRAMS];
+	size_t programs_next;
 	struct tables *tables; /* NULL: frame pointers only */
 	struct early *early;   /* where tables are */
 	struct preload *preload;
@@ -94,15 +106,40 @@ static void try_again(struct collect *collect, uint32_t file, uint64_t id)
 		tables_want(collect->tables, id, -1);
 }
 
+/* The oldest makes room: a process that has not been sampled by now is there to be asked, or will never be. */
+static void program_found(void *arg, uint32_t pid, uint64_t file_id)
+{
+	struct collect *collect = arg;
+	struct program *program = &collect->programs[collect->programs_next++ % PROGRAMS];
+
+	if (program->id)
+		close(program->fd);
+	program->fd = files_open_program(collect->sampler, pid, file_id);
+	program->id = program->fd < 0 ? 0 : file_id;
+}
+
+/* The file of a program that began, if it is kept. */
+static int take_program(struct collect *collect, uint64_t file_id)
+{
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (collect->programs[i].id == file_id) {
+			collect->programs[i].id = 0;
+			return collect->programs[i].fd;
+		}
+	return -ENOENT;
+}
+
 static void file_found(void *arg, uint32_t file, const struct wire_file *found)
 {
 	struct collect *collect = arg;
 	const char *path = profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL);
-	int fd = files_open(collect->sampler, found, path);
 	uint64_t *id = map_put(&collect->file_ids, file);
+	int fd = take_program(collect, found->id);
 
 	if (id)
 		*id = found->id;
+	if (fd < 0)
+		fd = files_open(collect->sampler, found, path);
 	if (fd < 0)
 		try_again(collect, file, found->id);
 	else if (collect->tables)
@@ -140,21 +177,32 @@ static uint32_t add_label(struct collect *collect, uint32_t set, const char *key
 		      : set;
 }
 
+static void group_found(void *arg, uint64_t cgroup)
+{
+	struct collect *collect = arg;
+	size_t len;
+
+	cgroups_path(collect->cgroups, cgroup, &len);
+}
+
 static uint32_t process_found(void *arg, uint32_t number, uint64_t cgroup)
 {
 	struct collect *collect = arg;
 	struct profile_process *process = profile_process(collect->profile, number);
-	autobuf struct buf path = { 0 };
+	autobuf struct buf old = { 0 };
 	struct place place;
 	uint32_t labels;
+	size_t len = 0;
+	const char *path = cgroups_path(collect->cgroups, cgroup, &len);
 
-	if (cgroup_path(cgroup, &path) || path.len <= 1) { /* all in one group: an older hierarchy may know more */
-		buf_clear(&path);
-		if (!process->pid || !process_is(process->pid, process->start) || process_cgroup(process->pid, &path))
+	if (len <= 1) { /* all in one group: an older hierarchy may know more */
+		if (!process->pid || !process_is(process->pid, process->start) || process_cgroup(process->pid, &old))
 			return PROFILE_NONE;
+		path = old.data;
+		len = old.len;
 	}
-	process->cgroup = profile_bytes(collect->profile, path.data, path.len);
-	place_of(path.data, path.len, &place);
+	process->cgroup = profile_bytes(collect->profile, path, len);
+	place_of(path, len, &place);
 	labels = add_label(collect, PROFILE_NONE, "unit", place.unit);
 	labels = add_label(collect, labels, "container", place.container);
 	return add_label(collect, labels, "pod", place.pod);
@@ -235,6 +283,8 @@ static int start_worker(struct collect *collect)
 							 .cpu_seconds = WORKER_SECONDS,
 						 });
 
+	if (!err && options->debuginfod && !options->raw)
+		err = fetch_start(&collect->fetch);
 	return err ? err
 		   : namer_new(&collect->namer, &(struct namer_options){
 							.profile = collect->profile,
@@ -242,6 +292,7 @@ static int start_worker(struct collect *collect)
 							.demangle = options->demangle,
 							.inlines = options->inlines,
 							.lines = options->lines,
+							.fetch = collect->fetch,
 						});
 }
 
@@ -309,6 +360,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	err = check_targets(options);
 	err = err ? err : start_worker(collect);
 	hurry(collect);
+	err = err ? err : cgroups_new(&collect->cgroups);
 	err = err ? err : sampler_load(&collect->sampler, options);
 	if (!err && !sampler_has_tree(collect->sampler)) {
 		if (!options->no_tree && asprintf(&collect->warning, "%s", fail_text()) < 0)
@@ -326,6 +378,8 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 						   .file_found = file_found,
 						   .file_again = file_again,
 						   .find_program = find_program,
+						   .program_found = program_found,
+						   .group_found = group_found,
 						   .process_found = process_found,
 						   .jit_found = collect->addresses ? NULL : jit_found,
 						   .find_mapping = collect->addresses ? find_mapping : NULL,
@@ -345,6 +399,10 @@ void collect_free(struct collect *collect)
 	ingest_free(collect->ingest);
 	addresses_free(collect->addresses);
 	namer_free(collect->namer);
+	cgroups_free(collect->cgroups);
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (collect->programs[i].id)
+			close(collect->programs[i].fd);
 	early_free(collect->early);
 	if (collect->vdso >= 0)
 		close(collect->vdso);
@@ -353,6 +411,7 @@ void collect_free(struct collect *collect)
 	worker_free(collect->worker);
 	map_free(&collect->file_ids);
 	map_free(&collect->not_opened);
+	fetch_free(collect->fetch);
 	map_free(&collect->jit_seen);
 	sampler_free(collect->sampler);
 	buf_free(&collect->gone[0]);
@@ -631,6 +690,8 @@ static void count_self(struct collect *collect)
 	profile_add_counter(profile, "self", "unwind_rows", stats.rows);
 	profile_add_counter(profile, "self", "unwind_bytes", stats.bytes);
 	profile_add_counter(profile, "self", "unwind_ahead", preload_count(collect->preload));
+	if (collect->fetch)
+		profile_add_counter(profile, "note", "debuginfod_failed", fetch_failed(collect->fetch));
 	profile_add_counter(profile, "note", "unwind_evicted", stats.evicted);
 	profile_add_counter(profile, "note", "unwind_refused", stats.refused);
 	profile_add_counter(profile, "self", "bpf_map_bytes", sampler_map_bytes(collect->sampler) + stats.bytes);

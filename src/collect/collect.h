@@ -37,6 +37,7 @@ struct collect_options {
 	bool children, idle, self, user, kernel, threads, events;
 	enum symbols_demangle demangle;
 	bool inlines, lines, raw; /* raw: no names */
+	bool debuginfod;          /* ask servers for debug files */
 	unsigned int unwind;      /* enum wire_unwind */
 	bool fixed_phase;         /* for comparison: let the ticks march in step */
 	bool no_tree;             /* for tests: as if the tree of mappings could not be read */

@@ -104,6 +104,19 @@ int files_open(struct sampler *sampler, const struct wire_file *found, const cha
 	return err;
 }
 
+int files_open_program(struct sampler *sampler, uint32_t pid, uint64_t id)
+{
+	char path[64];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	fd = pid ? files_open_regular(path, 0) : -ESRCH;
+	err = fd < 0 ? fd : is_file(sampler, fd, id);
+	if (fd >= 0 && err)
+		close(fd);
+	return err ? err : fd;
+}
+
 /* A path below a root that it cannot leave. */
 static int open_below(int root, const char *path)
 {
@@ -113,15 +126,15 @@ static int open_below(int root, const char *path)
 	return handle < 0 ? -errno : files_reopen(handle);
 }
 
-static int open_by_id(int root, const struct symbols_debug *debug)
+static int open_by_id(int root, const unsigned char *id, size_t len)
 {
-	char path[64 + 2 * sizeof(debug->build_id)] = "/usr/lib/debug/.build-id/";
+	char path[64 + 2 * SYMBOLS_BUILD_ID_MAX] = "/usr/lib/debug/.build-id/";
 	size_t at = strlen(path);
 
-	if (debug->build_id_len < 2)
+	if (len < 2 || len > SYMBOLS_BUILD_ID_MAX)
 		return -ENOENT;
-	for (size_t i = 0; i < debug->build_id_len; i++)
-		at += (size_t)snprintf(path + at, sizeof(path) - at, i ? "%02x" : "%02x/", debug->build_id[i]);
+	for (size_t i = 0; i < len; i++)
+		at += (size_t)snprintf(path + at, sizeof(path) - at, i ? "%02x" : "%02x/", id[i]);
 	snprintf(path + at, sizeof(path) - at, ".debug");
 	return open_below(root, path);
 }
@@ -142,21 +155,60 @@ static int open_by_link(int root, const char *path, const struct symbols_debug *
 	return fd;
 }
 
+/* What dwz wrote leads there from beside the debug file, or from the root: only its part from .dwz on is believed. */
+static int open_by_alt_link(int root, const char *link)
+{
+	const char *common = strstr(link, "/.dwz/");
+	char path[PATH_MAX];
+
+	if (!common || strstr(common, "/../"))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "/usr/lib/debug%s", common);
+	return open_below(root, path);
+}
+
+/* Our root, then that of the process. -errno of opening it, or if there is no more. */
+static int open_root(uint32_t pid, int number)
+{
+	char path[64] = "/";
+	int fd;
+
+	if (number > 1 || (number && !pid))
+		return -ENOENT;
+	if (number)
+		snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	fd = open(path, O_PATH | O_CLOEXEC | O_DIRECTORY);
+	return fd < 0 ? -errno : fd;
+}
+
 int files_open_debug(uint32_t pid, const char *path, const struct symbols_debug *debug)
 {
-	char roots[2][64] = { "/", "" };
 	int fd = -ENOENT;
 
-	if (pid)
-		snprintf(roots[1], sizeof(roots[1]), "/proc/%u/root", pid);
-	for (int i = 0; i < 2 && fd < 0 && *roots[i]; i++) {
-		autoclose int root = open(roots[i], O_PATH | O_CLOEXEC | O_DIRECTORY);
+	for (int i = 0; i < 2 && fd < 0; i++) {
+		autoclose int root = open_root(pid, i);
 
 		if (root < 0)
 			continue;
-		fd = open_by_id(root, debug);
+		fd = open_by_id(root, debug->build_id, debug->build_id_len);
 		if (fd < 0)
 			fd = open_by_link(root, path, debug);
+	}
+	return fd;
+}
+
+int files_open_alt(uint32_t pid, const struct symbols_debug *debug)
+{
+	int fd = -ENOENT;
+
+	for (int i = 0; i < 2 && fd < 0; i++) {
+		autoclose int root = open_root(pid, i);
+
+		if (root < 0)
+			continue;
+		fd = open_by_id(root, debug->alt_id, debug->alt_id_len);
+		if (fd < 0)
+			fd = open_by_alt_link(root, debug->alt_link);
 	}
 	return fd;
 }

@@ -17,8 +17,14 @@ int files_open(struct sampler *sampler, const struct wire_file *found, const cha
 /* The id that frames in this file carry. */
 int files_id(struct sampler *sampler, int fd, uint64_t *ret);
 
+/* Opens the program of a process, if it is the file of this id. */
+int files_open_program(struct sampler *sampler, uint32_t pid, uint64_t id);
+
 /* A split debug file of the file at `path`, looked for in our root and in that of process `pid`. */
 int files_open_debug(uint32_t pid, const char *path, const struct symbols_debug *debug);
+
+/* The file that dwz moved common parts of debug information to: known by its build id, or below /usr/lib/debug. */
+int files_open_alt(uint32_t pid, const struct symbols_debug *debug);
 
 /* Lets this process have as many descriptors as it may. False if it already does. */
 bool files_raise_limit(void);

@@ -321,6 +321,30 @@ static int ingest_file(struct ingest *ingest, const void *data, size_t len)
 	return 0;
 }
 
+static int ingest_program(struct ingest *ingest, const void *data, size_t len)
+{
+	struct wire_program program;
+
+	if (len < sizeof(program))
+		return -EBADMSG;
+	memcpy(&program, data, sizeof(program));
+	if (ingest->options.program_found)
+		ingest->options.program_found(ingest->options.arg, program.pid, program.id);
+	return 0;
+}
+
+static int ingest_group(struct ingest *ingest, const void *data, size_t len)
+{
+	struct wire_group group;
+
+	if (len < sizeof(group))
+		return -EBADMSG;
+	memcpy(&group, data, sizeof(group));
+	if (ingest->options.group_found)
+		ingest->options.group_found(ingest->options.arg, group.id);
+	return 0;
+}
+
 int ingest_record(struct ingest *ingest, const void *data, size_t len)
 {
 	uint32_t type;
@@ -335,6 +359,10 @@ int ingest_record(struct ingest *ingest, const void *data, size_t len)
 		return ingest_kernel_stack(ingest, data, len);
 	case WIRE_FILE:
 		return ingest_file(ingest, data, len);
+	case WIRE_PROGRAM:
+		return ingest_program(ingest, data, len);
+	case WIRE_GROUP:
+		return ingest_group(ingest, data, len);
 	default:
 		return -EBADMSG;
 	}

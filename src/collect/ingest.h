@@ -29,6 +29,12 @@ typedef void ingest_find_mapping(void *arg, uint32_t pid, struct profile_frame *
 /* The program and name (strings of the profile) of a process that wick saw no exec of. */
 typedef int ingest_find_program(void *arg, uint32_t pid, uint64_t start, uint32_t *ret_exe, uint32_t *ret_comm);
 
+/* A program begins whose file has not been met. */
+typedef void ingest_program_found(void *arg, uint32_t pid, uint64_t file_id);
+
+/* A cgroup was met for the first time: now it is still there. */
+typedef void ingest_group_found(void *arg, uint64_t cgroup);
+
 /* A process counted for the first time, in this cgroup: the label set of its samples. */
 typedef uint32_t ingest_process_found(void *arg, uint32_t process, uint64_t cgroup);
 
@@ -42,6 +48,8 @@ struct ingest_options {
 	ingest_file_found *file_again;     /* met once more, maybe in another process; may be NULL */
 	ingest_find_mapping *find_mapping; /* NULL unless the kernel side cannot */
 	ingest_find_program *find_program; /* may be NULL, as may the rest */
+	ingest_program_found *program_found;
+	ingest_group_found *group_found;
 	ingest_process_found *process_found;
 	ingest_jit_found *jit_found;
 	void *arg;
@@ -50,7 +58,7 @@ struct ingest_options {
 int ingest_new(struct ingest **ret, const struct ingest_options *options);
 void ingest_free(struct ingest *ingest);
 
-/* One record of the stack ring: a stack or a file. */
+/* One record of the stack ring: a stack, a file, a program or a cgroup. */
 int ingest_record(struct ingest *ingest, const void *data, size_t len);
 
 /* One record of the notice ring. For WIRE_EXIT the pid and start are handed back, so that filters can forget it. */

@@ -21,6 +21,7 @@
 #include "profile/profile.h"
 #include "sym/kernel.h"
 #include "sym/vdso.h"
+#include "worker/fetch.h"
 #include "worker/protocol.h"
 #include "worker/worker.h"
 
@@ -30,12 +31,15 @@ struct unit {
 	uint32_t kind;   /* enum frame_kind */
 	uint32_t number; /* of the file or process; 0 for the vDSO */
 	int fd;
+	int debug, alt;   /* its debug file, and what that shares with others; negative: none */
 	uint32_t pid;     /* who maps it */
 	uint32_t *frames; /* sorted by address */
 	uint64_t *addresses;
 	size_t len, cap;
-	bool debug_tried;
+	unsigned int tries; /* to find them */
 };
+
+#define TRIES 2 /* the debug file, then what it refers to */
 
 struct namer {
 	struct namer_options options;
@@ -54,7 +58,7 @@ int namer_new(struct namer **ret, const struct namer_options *options)
 	if (!namer)
 		return -ENOMEM;
 	namer->options = *options;
-	namer->vdso = (struct unit){ .namer = namer, .kind = FRAME_VDSO, .fd = -1 };
+	namer->vdso = (struct unit){ .namer = namer, .kind = FRAME_VDSO, .fd = -1, .debug = -1, .alt = -1 };
 	*ret = namer;
 	return expand_new(&namer->inlines);
 }
@@ -64,10 +68,18 @@ void namer_ask_kernel(struct namer *namer, struct sampler *sampler)
 	namer->sampler = sampler;
 }
 
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 static void unit_free(struct unit *unit)
 {
-	if (unit->fd >= 0)
-		close(unit->fd);
+	close_fd(&unit->fd);
+	close_fd(&unit->debug);
+	close_fd(&unit->alt);
 	free(unit->frames);
 	free(unit->addresses);
 }
@@ -108,7 +120,7 @@ static struct unit *unit_of(struct namer *namer, struct map *map, uint32_t kind,
 	unit = calloc(1, sizeof(*unit));
 	if (!unit)
 		return NULL;
-	*unit = (struct unit){ .namer = namer, .kind = kind, .number = number, .fd = -1 };
+	*unit = (struct unit){ .namer = namer, .kind = kind, .number = number, .fd = -1, .debug = -1, .alt = -1 };
 	namer->units[namer->units_len++] = unit;
 	*slot = namer->units_len;
 	return unit;
@@ -264,7 +276,7 @@ static int gather(struct namer *namer, struct unit *kernel)
 
 /* ---- asking ---- */
 
-static int ask_names(struct unit *unit, int debug, bool last);
+static int ask_names(struct unit *unit, bool last);
 
 /* The function, and its line where that is known: "main main.c:12". PROFILE_FULL if memory is out. */
 static uint32_t name_string(struct profile *profile, const struct answer_frame *found)
@@ -296,6 +308,7 @@ static void set_names(struct unit *unit, uint32_t frame, const struct answer_fra
 	if (name == PROFILE_FULL)
 		return;
 	profile_frame(profile, frame)->name = name;
+	profile_frame(profile, frame)->start = list[len - 1].start;
 	inlined.kind = FRAME_INLINE;
 	for (size_t i = 0; i + 1 < len; i++) {
 		inlined.name = name_string(profile, &list[i]);
@@ -327,19 +340,41 @@ static int take_names(struct unit *unit, struct answer_reader *reader)
 	return 0;
 }
 
-/* The worker says what a debug file would be known by; it is looked for, once, and the names are asked for again. */
+static int fetch_id(const struct namer *namer, const unsigned char *id, size_t len)
+{
+	return namer->options.fetch ? fetch_debug(namer->options.fetch, id, len) : -ENOENT;
+}
+
+/* The worker says what debug files would be known by; they are looked for, and the names are asked for again. */
 static int find_debug(struct unit *unit, struct answer_reader *reader)
 {
 	struct profile *profile = unit->namer->options.profile;
 	const char *path = profile_text(profile, profile_file(profile, unit->number)->path, NULL);
 	struct symbols_debug debug;
-	autoclose int fd = -1;
+	bool found = false, last;
+	int err;
 
-	if (unit->debug_tried || answer_read_debug(reader, &debug))
+	if (unit->tries++ >= TRIES || answer_read_debug(reader, &debug))
 		return -EBADMSG;
-	unit->debug_tried = true;
-	fd = files_open_debug(unit->pid, path, &debug);
-	return ask_names(unit, fd, true);
+	if (debug.wanted && unit->debug < 0) {
+		unit->debug = files_open_debug(unit->pid, path, &debug);
+		if (unit->debug < 0)
+			unit->debug = fetch_id(unit->namer, debug.build_id, debug.build_id_len);
+		found |= unit->debug >= 0;
+	}
+	if (debug.alt_id_len && unit->alt < 0) {
+		unit->alt = files_open_alt(unit->pid, &debug);
+		if (unit->alt < 0)
+			unit->alt = fetch_id(unit->namer, debug.alt_id, debug.alt_id_len);
+		found |= unit->alt >= 0;
+	}
+	last = !found || unit->tries == TRIES;
+	err = ask_names(unit, last);
+	if (last) {
+		close_fd(&unit->debug);
+		close_fd(&unit->alt);
+	}
+	return err;
 }
 
 static void named(void *arg, int err, const void *reply, size_t len)
@@ -364,14 +399,15 @@ static void named(void *arg, int err, const void *reply, size_t len)
 	answer_close(&reader);
 }
 
-static int ask_names(struct unit *unit, int debug, bool last)
+static int ask_names(struct unit *unit, bool last)
 {
 	struct profile *profile = unit->namer->options.profile;
 	const char *path = unit->kind == FRAME_USER
 				   ? profile_text(profile, profile_file(profile, unit->number)->path, NULL)
 				   : "[vdso]";
 	const char *slash = strrchr(path, '/');
-	int fds[2] = { unit->fd, debug };
+	int fds[3] = { unit->fd };
+	size_t fds_len = 1;
 	autobuf struct buf request = { 0 };
 	struct ask ask = {
 		.kind = unit->kind == FRAME_JIT ? ASK_JIT : ASK_NAMES,
@@ -384,11 +420,15 @@ static int ask_names(struct unit *unit, int debug, bool last)
 		.addresses_len = unit->len,
 	};
 
+	if (unit->debug >= 0)
+		fds[fds_len++] = unit->debug;
+	if (unit->alt >= 0)
+		fds[fds_len++] = unit->alt;
 	ask.file_len = strnlen(ask.file, 255);
 	ask_write(&ask, &request);
 	if (buf_error(&request))
 		return -ENOMEM;
-	return worker_ask(unit->namer->options.worker, request.data, request.len, fds, debug >= 0 ? 2 : 1, named, unit);
+	return worker_ask(unit->namer->options.worker, request.data, request.len, fds, fds_len, named, unit);
 }
 
 static void kernel_named(void *arg, size_t index, const struct kernel_name *name)
@@ -400,8 +440,10 @@ static void kernel_named(void *arg, size_t index, const struct kernel_name *name
 	if (!name->name)
 		return;
 	string = profile_bytes(profile, name->name, name->len);
-	if (string != PROFILE_FULL)
+	if (string != PROFILE_FULL) {
 		profile_frame(profile, unit->frames[index])->name = string;
+		profile_frame(profile, unit->frames[index])->start = name->start;
+	}
 	if (!name->module_len)
 		return;
 	path = profile_bytes(profile, name->module, name->module_len);
@@ -436,12 +478,12 @@ static int name_unit(struct unit *unit)
 	if (unit->fd < 0)
 		return 0;
 	err = unit_sort(unit);
-	return err ? err : ask_names(unit, -1, unit->kind != FRAME_USER);
+	return err ? err : ask_names(unit, unit->kind != FRAME_USER);
 }
 
 int namer_run(struct namer *namer)
 {
-	struct unit kernel = { .namer = namer, .kind = FRAME_KERNEL, .fd = -1 };
+	struct unit kernel = { .namer = namer, .kind = FRAME_KERNEL, .fd = -1, .debug = -1, .alt = -1 };
 	int err = gather(namer, &kernel);
 
 	for (size_t i = 0; i < namer->units_len && !err; i++)

@@ -12,6 +12,7 @@
 
 #include "sym/symbols.h"
 
+struct fetch;
 struct profile;
 struct sampler;
 struct worker;
@@ -22,6 +23,7 @@ struct namer_options {
 	struct worker *worker;
 	enum symbols_demangle demangle;
 	bool inlines, lines;
+	struct fetch *fetch; /* NULL: no server is asked */
 };
 
 int namer_new(struct namer **ret, const struct namer_options *options);

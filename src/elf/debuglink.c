@@ -12,7 +12,6 @@
 #include "elf/image.h"
 
 #define CHECKSUM_MAX ((size_t)1 << 30) /* of a debug file that has no build id */
-#define ID_MAX 64
 
 /* The name in a link section: without slashes, for it must not lead anywhere else. Its length with the NUL, or 0. */
 static size_t read_link(const struct image *image, const char *section_name, bool slashes, char ret[DEBUGLINK_NAME_MAX],
@@ -48,30 +47,24 @@ bool debuglink_read(const struct image *image, char ret[DEBUGLINK_NAME_MAX], uin
 	return true;
 }
 
-/* The build id of the file that dwz made stands after its name. Its length, or 0. */
-static size_t read_alt(const struct image *image, char ret[DEBUGLINK_NAME_MAX], unsigned char id[ID_MAX])
+/* The build id of the file that dwz made stands after its name. */
+size_t debuglink_read_alt(const struct image *image, char ret[DEBUGLINK_NAME_MAX],
+			  unsigned char ret_id[DEBUGLINK_ID_MAX])
 {
 	const unsigned char *bytes;
 	size_t len = 0, at = read_link(image, ".gnu_debugaltlink", true, ret, &bytes, &len);
 
-	if (!at || len - at > ID_MAX || len == at) {
+	if (!at || len - at > DEBUGLINK_ID_MAX || len == at) {
 		ret[0] = '\0';
 		return 0;
 	}
-	memcpy(id, bytes + at, len - at);
+	memcpy(ret_id, bytes + at, len - at);
 	return len - at;
-}
-
-bool debuglink_read_alt(const struct image *image, char ret[DEBUGLINK_NAME_MAX])
-{
-	unsigned char id[ID_MAX];
-
-	return read_alt(image, ret, id) > 0;
 }
 
 static bool has_id(const struct image *image, const unsigned char *id, size_t len)
 {
-	unsigned char found[ID_MAX];
+	unsigned char found[DEBUGLINK_ID_MAX];
 
 	return image_build_id(image, found) == len && !memcmp(found, id, len);
 }
@@ -80,7 +73,7 @@ bool debuglink_belongs(const struct image *image, const struct image *debug)
 {
 	size_t size = image_size(debug), len;
 	char link[DEBUGLINK_NAME_MAX];
-	unsigned char id[ID_MAX];
+	unsigned char id[DEBUGLINK_ID_MAX];
 	uint32_t crc;
 
 	len = image_build_id(image, id);
@@ -93,8 +86,8 @@ bool debuglink_belongs(const struct image *image, const struct image *debug)
 bool debuglink_is_alt(const struct image *image, const struct image *alt)
 {
 	char link[DEBUGLINK_NAME_MAX];
-	unsigned char id[ID_MAX];
-	size_t len = read_alt(image, link, id);
+	unsigned char id[DEBUGLINK_ID_MAX];
+	size_t len = debuglink_read_alt(image, link, id);
 
 	return len && has_id(alt, id, len);
 }

@@ -38,6 +38,7 @@ static const struct advice advices[] = {
 	{ "note", "notices_lost", "note: ", "some may be without a name: they came and went too fast" },
 	{ "note", "children_full", "note: ", "more descendants than can be followed: the rest is not in the profile" },
 	{ "note", "worker_deaths", "note: ", "the process that reads files died of some: those have no names" },
+	{ "note", "debuginfod_failed", "note: ", "debug files that no server gave in time: see DEBUGINFOD_URLS" },
 	{ "note", "unwind_evicted", "note: ", "unwind tables were given up for others: raise --unwind-memory" },
 	{ "note", "unwind_refused", "note: ", "unwind tables that found no room: raise --unwind-memory" },
 };

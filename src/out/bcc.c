@@ -4,7 +4,7 @@
  * several lines each, kernel frames before user frames and the leaf first, or folded into one line, root first.
  *
  * Where it differs: the leaf is there once, equal entries are added up, ties stand in order of their text, and a stack
- * that is not whole says so at its root. Only -v shows where in a function a frame is, by its place in the file.
+ * that is not whole says so at its root. Of a caller, the place in its function is that of the call.
  */
 #include "out/bcc.h"
 
@@ -64,6 +64,16 @@ static void split(const struct profile *profile, struct stack *stack)
 	}
 }
 
+/* The name and, as +0x1f, where in the function. */
+static void add_place(const struct profile *profile, uint32_t number, struct buf *out)
+{
+	const struct profile_frame *frame = profile_frame(profile, number);
+
+	out_frame_text(profile, number, out);
+	if (frame->start && frame->start <= frame->address)
+		buf_addf(out, "+0x%" PRIx64, frame->address - frame->start);
+}
+
 /* What -v says of a place: its address, its name, the file and the offset in it. */
 static void add_verbose(const struct profile *profile, uint32_t number, struct buf *out)
 {
@@ -74,7 +84,7 @@ static void add_verbose(const struct profile *profile, uint32_t number, struct b
 	else
 		buf_addf(out, "0x%016" PRIx64 "%s", frame->address, frame->name ? " " : "");
 	if (frame->name)
-		out_frame_text(profile, number, out);
+		add_place(profile, number, out);
 	else if (frame->kind == FRAME_KERNEL)
 		buf_adds(out, "[unknown]");
 	if (frame->kind == FRAME_KERNEL || frame->kind == FRAME_JIT)
@@ -89,14 +99,6 @@ static void add_verbose(const struct profile *profile, uint32_t number, struct b
 		out_module_text(profile, number, out);
 	}
 	buf_addf(out, "+0x%" PRIx64 ")", frame->address);
-}
-
-static void add_name(const struct profile *profile, uint32_t number, struct buf *out)
-{
-	if (profile_frame(profile, number)->name)
-		out_frame_text(profile, number, out);
-	else
-		buf_adds(out, "[unknown]");
 }
 
 /* " [libc.so.6]"; nothing for code that no name and no file is known of. */
@@ -129,7 +131,10 @@ static void add_line(const struct profile *profile, const struct bcc_options *op
 			buf_addf(out, "0x%-16" PRIx64 " ", frame->address);
 		else if (options->addresses)
 			buf_addf(out, "0x%016" PRIx64 " ", frame->address);
-		add_name(profile, number, out);
+		if (frame->name)
+			add_place(profile, number, out);
+		else
+			buf_adds(out, "[unknown]");
 		add_module(profile, number, out);
 	}
 	buf_addc(out, '\n');
@@ -142,8 +147,10 @@ static void add_folded(const struct profile *profile, const struct bcc_options *
 	buf_addc(out, ';');
 	if (options->verbose)
 		add_verbose(profile, number, out);
+	else if (profile_frame(profile, number)->name)
+		out_frame_text(profile, number, out);
 	else
-		add_name(profile, number, out);
+		buf_adds(out, "[unknown]");
 	if (options->annotations && profile_frame(profile, number)->kind == FRAME_KERNEL)
 		buf_adds(out, "_[k]");
 }

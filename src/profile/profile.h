@@ -39,6 +39,7 @@ struct profile_file {
 
 struct profile_frame {
 	uint64_t address;
+	uint64_t start;   /* address of its function, while its name is fresh: no file keeps it; 0: not known */
 	uint32_t file;    /* FRAME_USER, FRAME_VDSO */
 	uint32_t process; /* FRAME_JIT: the process whose code it is */
 	uint32_t name;    /* string; NONE: not named */

@@ -183,10 +183,9 @@ void symbols_debug(const struct symbols *symbols, struct symbols_debug *ret)
 	*ret = (struct symbols_debug){ 0 };
 	ret->build_id_len = image_build_id(symbols->image, ret->build_id);
 	debuglink_read(symbols->image, ret->link, &ret->link_crc);
-	if (wants_dwarf && !symbols->alt)
-		debuglink_read_alt(dwarf ? dwarf : symbols->image, ret->alt_link);
+	if (wants_dwarf && dwarf && !symbols->alt)
+		ret->alt_id_len = debuglink_read_alt(dwarf, ret->alt_link, ret->alt_id);
 	ret->wanted = !symbols->debug && ((!has_symtab(symbols->image) && !symbols->go) || (wants_dwarf && !dwarf));
-	ret->wanted = ret->wanted || ret->alt_link[0];
 }
 
 static bool is_alt(const struct symbols *symbols, const struct image *debug)

@@ -41,8 +41,11 @@ struct symbols_debug {
 	size_t build_id_len;
 	char link[256]; /* .gnu_debuglink: a file name without slashes */
 	uint32_t link_crc;
-	char alt_link[256]; /* .gnu_debugaltlink (dwz), for lines and inlines */
-	bool wanted;        /* the file alone does not have all names, or not the DWARF that was asked for */
+	bool wanted; /* the file alone does not have all names, or not the DWARF that was asked for */
+	/* .gnu_debugaltlink (dwz): what is wanted for lines and inlined functions beside it; length 0 if nothing is. */
+	unsigned char alt_id[SYMBOLS_BUILD_ID_MAX];
+	size_t alt_id_len;
+	char alt_link[256];
 };
 void symbols_debug(const struct symbols *symbols, struct symbols_debug *ret);
 

@@ -27,11 +27,18 @@
 #define PAGE_BYTES (1u << WIRE_PAGE_SHIFT)
 #define PAGES_MAX (1u << 15) /* 2 GiB of code */
 #define HEAD_BYTES 24
+#define RECENT_BITS 8
+
+struct recent {
+	struct wire_rule rule;
+	uint32_t number; /* plus one; 0: none */
+};
 
 struct builder {
 	const struct image *image;
 	struct go go;
 	struct intern *rules; /* number 0 is not used */
+	struct recent recent[1 << RECENT_BITS];
 	struct buf pages;
 	struct buf offsets, numbers; /* of the page that is being filled */
 	uint64_t gap;                /* address from which nothing is known, if that is not padding; 0: none */
@@ -100,6 +107,25 @@ static int go_to_page(struct builder *b, uint32_t page)
 	return 0;
 }
 
+/* The same few rules follow each other over and over: most need not be looked for. */
+static uint32_t number_of(struct builder *b, const struct wire_rule *rule)
+{
+	struct recent *recent;
+	uint64_t words[3];
+
+	_Static_assert(sizeof(words) == sizeof(*rule), "");
+	memcpy(words, rule, sizeof(words));
+	recent = &b->recent[(words[0] + 3 * words[1] + 5 * words[2]) * 0x9e3779b97f4a7c15ULL >> (64 - RECENT_BITS)];
+	if (recent->number && !memcmp(&recent->rule, rule, sizeof(*rule)))
+		return recent->number - 1;
+	recent->number = intern_bytes(b->rules, rule, sizeof(*rule));
+	recent->rule = *rule;
+	if (recent->number != UINT32_MAX)
+		return recent->number - 1;
+	recent->number = 0;
+	return UINT32_MAX;
+}
+
 static int add_row(struct builder *b, uint64_t address, const struct wire_rule *rule)
 {
 	uint32_t number;
@@ -111,7 +137,7 @@ static int add_row(struct builder *b, uint64_t address, const struct wire_rule *
 	if (offset >> (32 + WIRE_PAGE_SHIFT) || offset < b->last_offset)
 		return 0; /* segments in another order than their addresses: rare, and those rows are left out */
 	b->last_offset = offset;
-	number = intern_bytes(b->rules, rule, sizeof(*rule)) - 1;
+	number = number_of(b, rule);
 	if (number >= WIRE_RULES_MAX || b->pages.len > ROWS_BYTES_MAX)
 		return -EFBIG;
 	err = go_to_page(b, (uint32_t)(offset >> WIRE_PAGE_SHIFT));

@@ -13,6 +13,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -118,28 +119,33 @@ static void close_all_but(int keep)
 			close(fd);
 }
 
-int confine(int keep, uint64_t memory_bytes)
+int confine_user(int keep, const char *name, int signal)
 {
 	int err;
 
-	prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0);
-	prctl(PR_SET_NAME, "wick-worker", 0, 0, 0);
+	prctl(PR_SET_NAME, name, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	close_all_but(keep);
 	err = limit(RLIMIT_CORE, 0);
-	err = err ? err : limit(RLIMIT_FSIZE, 0);
 	err = err ? err : limit(RLIMIT_NOFILE, CONFINE_FDS);
+	err = err ? err : drop_capabilities();
+	if (err)
+		return err;
+	prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); /* forgotten when the user changes */
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
+}
+
+int confine(int keep, uint64_t memory_bytes)
+{
+	int err = limit(RLIMIT_FSIZE, 0);
+
 #ifndef __SANITIZE_ADDRESS__ /* whose shadow memory alone is more */
 	err = err ? err : limit(RLIMIT_DATA, memory_bytes);
 #else
 	(void)memory_bytes;
 #endif
-	err = err ? err : drop_capabilities();
-	if (err)
-		return err;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -errno;
-	return allow_calls();
+	err = err ? err : confine_user(keep, "wick-worker", SIGKILL);
+	return err ? err : allow_calls();
 }
 
 int confine_cpu(unsigned int seconds)

@@ -8,6 +8,9 @@
 /* Keeps descriptor `keep` and standard error alone. 0 or -errno: then the process must not go on. */
 int confine(int keep, uint64_t memory_bytes);
 
+/* The part of it that leaves files and network: another user, no capabilities. The signal comes when we end. */
+int confine_user(int keep, const char *name, int signal);
+
 /* Seconds of CPU from now on, until the kernel ends the process. */
 int confine_cpu(unsigned int seconds);
 

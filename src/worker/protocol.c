@@ -129,6 +129,9 @@ void answer_wants_debug(struct buf *out, const struct symbols_debug *debug)
 	put_text(out, (const char *)debug->build_id, debug->build_id_len);
 	put_text(out, debug->link, strnlen(debug->link, sizeof(debug->link)));
 	buf_varint(out, debug->link_crc);
+	buf_varint(out, debug->wanted);
+	put_text(out, (const char *)debug->alt_id, debug->alt_id_len);
+	put_text(out, debug->alt_link, strnlen(debug->alt_link, sizeof(debug->alt_link)));
 }
 
 int answer_open(struct answer_reader *ret, const void *data, size_t len, enum answer_kind *ret_kind)
@@ -156,8 +159,8 @@ int answer_read_identity(struct answer_reader *reader, const void **ret_id, size
 
 int answer_read_debug(struct answer_reader *reader, struct symbols_debug *ret)
 {
-	const char *id, *link;
-	size_t link_len;
+	const char *id, *link, *alt_id, *alt_link;
+	size_t link_len, alt_link_len;
 
 	*ret = (struct symbols_debug){ 0 };
 	if (get_text(&reader->in, sizeof(ret->build_id), &id, &ret->build_id_len) ||
@@ -166,6 +169,12 @@ int answer_read_debug(struct answer_reader *reader, struct symbols_debug *ret)
 	memcpy(ret->build_id, id, ret->build_id_len);
 	memcpy(ret->link, link, link_len);
 	ret->link_crc = (uint32_t)cursor_varint(&reader->in);
+	ret->wanted = cursor_varint(&reader->in);
+	if (get_text(&reader->in, sizeof(ret->alt_id), &alt_id, &ret->alt_id_len) ||
+	    get_text(&reader->in, sizeof(ret->alt_link) - 1, &alt_link, &alt_link_len))
+		return -EBADMSG;
+	memcpy(ret->alt_id, alt_id, ret->alt_id_len);
+	memcpy(ret->alt_link, alt_link, alt_link_len);
 	return reader->in.bad ? -EBADMSG : 0;
 }
 

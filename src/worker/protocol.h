@@ -4,7 +4,7 @@
  * taken over by the file it read.
  *
  *   ASK_IDENTIFY  fds: the file                   the build id
- *   ASK_NAMES     fds: the file, its debug file   names of functions at offsets in the file
+ *   ASK_NAMES     fds: the file, debug files      names of functions at offsets in the file
  *   ASK_JIT       fds: a perf map or jitdump      names at addresses
  *   ASK_ROWS      fds: the file, its debug file   its unwind table, as unwind/rows.h has it
  */

@@ -69,7 +69,7 @@ static void serve_names(const struct ask *ask, const int *fds, size_t fds_len, s
 	for (size_t i = 1; i < fds_len; i++)
 		symbols_add_debug(symbols, fds[i]);
 	symbols_debug(symbols, &debug);
-	if (debug.wanted && !ask->last && fds_len == 1 && (debug.build_id_len || *debug.link))
+	if (!ask->last && ((debug.wanted && (debug.build_id_len || *debug.link)) || debug.alt_id_len))
 		answer_wants_debug(reply, &debug);
 	else
 		find_all(symbols, ask, reply);

@@ -57,6 +57,32 @@ is 'short-lived: runs' "$status" 0
 holds 'short-lived: nearly all of it is in the unit' "$(awk '$1 ~ /%$/ && / web\.service / { print $1 + 0; exit }' "$T/by.txt") + 0 > 80" ||
 	diag "$(head -12 "$T/by.txt")"
 
+# ---- the group itself is gone before anything is fetched from the kernel ----
+# share_of UNIT: its percentage in the table of shares
+share_of() {
+	"$WICK" report --by unit "$T/x.wick" >"$T/by.txt"
+	awk -v unit="$1" '$1 ~ /%$/ && index($0, " " unit " ") { share = $1 + 0; exit } END { print share + 0 }' "$T/by.txt"
+}
+
+run "$WICK" record -F 999 --drain-ms 600000 -o "$T/x.wick" -- bash -c 'for i in {1..20}; do
+		mkdir "$1/brief.service" && bash -c "echo \$\$ >$1/brief.service/cgroup.procs && exec $2/exec-alpha 1 20"
+		until rmdir "$1/brief.service" 2>/dev/null; do :; done
+	done' - "$slice" "$PROGS"
+is 'a group that is gone: runs' "$status" 0
+holds 'a group that is gone: nearly all of it is in the unit' "$(share_of brief.service) > 60" || diag "$(head -12 "$T/by.txt")"
+
+mkdir "$slice/leaves.service"
+load_in "$slice/leaves.service" leaves
+leaves=$started
+start "$T/wick.out" "$WICK" record -F 999 --unwind fp --drain-ms 600000 -p "$leaves" -o "$T/x.wick"
+recording=$started
+wait_for 20 sampling "$recording"
+wait_for 20 burned "$leaves" "$(($(ticks "$leaves") + 10))"
+stop "$leaves"
+ok 'a group that was there before wick, and is gone: it is so' wait_for 10 rmdir "$slice/leaves.service"
+wait_for 20 gone "$recording"
+is 'a group that was there before wick, and is gone: its unit' "$(places unit)" 'leaves.service 1 '
+
 # ---- only an older hierarchy tells, as with systemd beside controllers of version 1 ----
 named=$(awk '$3 == "cgroup" && $4 ~ /name=systemd/ { print $2; exit }' /proc/mounts)
 if [ -n "$named" ]; then

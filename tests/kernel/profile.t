@@ -77,6 +77,19 @@ is '-L: nobody else' "$(entry_comms "$T/stdout")" 'classic '
 is '-U with -d: no delimiter' "$(grep -c '^    --$' "$T/stdout")" 0
 is '-A: each frame with its address' "$(sed 1,2d "$T/stdout" |
 	grep -vE '^(    0x[0-9a-f]{16} .+|    -  .*|    \[incomplete: .*|        [0-9]+|)$')" ''
+# starts FILE PROGRAM: of each frame in the program, its name and where by its own words its function begins
+starts() {
+	perl -ne 'printf "%s %x\n", $1, hex($3) - hex($2)
+		if m{^    0x[0-9a-f]{16} (\w+)\+0x([0-9a-f]+) \(\S+/'"$2"'\+0x([0-9a-f]+)\)$}' "$1" | sort -u
+}
+
+heads "Sampling at 999 Hertz of PID [$load] by user + kernel stack" -F 999 -v -p "$load"
+starts "$T/stdout" shares >"$T/starts"
+ok '-v: where in a function' grep -q '^hot70 ' "$T/starts"
+is '-v: functions begin where nm says' "$(nm "$PROGS/shares" | awk '{ sub(/^0+/, "", $1); print $3, $1 }' | sort -u |
+	comm -13 - "$T/starts")" ''
+heads "Sampling at 999 Hertz of PID [$load] by user stack" -F 999 -U -p "$load"
+is 'each named frame says where in its function' "$(grep ' \[shares\]$' "$T/stdout" | grep -vcE '^    \w+\+0x[0-9a-f]+ \[shares\]$')" 0
 before=$(ticks "$load")
 heads "Sampling at every 1000000 events of PID [$load] by user + kernel stack" -c 1000000 -p "$load"
 holds '-c: one in a million nanoseconds, or cycles' \

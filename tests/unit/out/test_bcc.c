@@ -66,6 +66,14 @@ static void fill(struct profile *p)
 	example_sample(p, second, 0, 0, 4);
 }
 
+/* Of those that have a name, where their functions begin: at multiples of 16. */
+static void add_starts(struct profile *p)
+{
+	for (uint32_t i = 1; i < profile_count(p, PROFILE_FRAMES); i++)
+		if (profile_frame(p, i)->name)
+			profile_frame(p, i)->start = profile_frame(p, i)->address & ~(uint64_t)0xf;
+}
+
 static void assert_stacks(struct fixture *f, const struct bcc_options *options, const char *wanted)
 {
 	buf_clear(&f->out);
@@ -106,6 +114,54 @@ static void test_lines(void **state)
 				"    main [sh]\n"
 				"    -                sh (100)\n"
 				"        5\n\n");
+}
+
+static void test_lines_with_places_in_functions(void **state)
+{
+	struct fixture *f = *state;
+
+	fill(f->profile);
+	add_starts(f->profile);
+	assert_stacks(f, &(struct bcc_options){ .addresses = true },
+		      "    0x0000000000000abc write+0xc [libc.so.6]\n"
+		      "    0x0000000000001234 main+0x4 [sh]\n"
+		      "    -                sh (200)\n"
+		      "        1\n\n"
+		      "    0x00007f0000002000 loop\\x3b~main.js+0x0 [jit]\n"
+		      "    0x00007f0000001000 [unknown]\n"
+		      "    0x0000000000000042 [unknown] [libc.so.6]\n"
+		      "    [incomplete: no_frame_pointer]\n"
+		      "    -                sh (100)\n"
+		      "        1\n\n"
+		      "    0x0000000000000abc write+0xc [libc.so.6]\n"
+		      "    0x0000000000001234 main+0x4 [sh]\n"
+		      "    -                sh (100)\n"
+		      "        2\n\n"
+		      "    0xffffffff81000030 [unknown]\n"
+		      "    -                sh (100)\n"
+		      "        3\n\n"
+		      "    -                sh (200)\n"
+		      "        4\n\n"
+		      "    0xffffffff81000020 vfs_write+0x0 [kernel]\n"
+		      "    0xffffffff81000010 do_syscall+0x0 [kernel]\n"
+		      "    0x0000000000000abc write+0xc [libc.so.6]\n"
+		      "    0x0000000000001234 main+0x4 [sh]\n"
+		      "    -                sh (100)\n"
+		      "        5\n\n");
+}
+
+static void test_folded_without_places_in_functions(void **state)
+{
+	struct fixture *f = *state;
+
+	fill(f->profile);
+	add_starts(f->profile);
+	assert_stacks(f, &(struct bcc_options){ .folded = true },
+		      "sh;[incomplete: no_frame_pointer];[unknown];[unknown];loop\\x3b~main.js 1\n"
+		      "sh;[unknown] 3\n"
+		      "sh;main;write 3\n"
+		      "sh 4\n"
+		      "sh;main;write;do_syscall;vfs_write 5\n");
 }
 
 static void test_lines_with_delimiter_and_addresses(void **state)
@@ -303,11 +359,18 @@ static void test_warnings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_profile(test_lines),         with_profile(test_lines_with_delimiter_and_addresses),
-		with_profile(test_lines_verbose), with_profile(test_folded),
-		with_profile(test_depth),         with_profile(test_depth_of_kernel_part),
-		with_profile(test_hostile_names), with_profile(test_nothing),
-		with_profile(test_headers),       with_profile(test_warnings),
+		with_profile(test_lines),
+		with_profile(test_lines_with_delimiter_and_addresses),
+		with_profile(test_lines_verbose),
+		with_profile(test_folded),
+		with_profile(test_lines_with_places_in_functions),
+		with_profile(test_folded_without_places_in_functions),
+		with_profile(test_depth),
+		with_profile(test_depth_of_kernel_part),
+		with_profile(test_hostile_names),
+		with_profile(test_nothing),
+		with_profile(test_headers),
+		with_profile(test_warnings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

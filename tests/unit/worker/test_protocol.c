@@ -156,6 +156,10 @@ static void test_debug_file(void **state)
 
 	(void)state;
 	memset(debug.link, 'x', sizeof(debug.link) - 1);
+	memset(debug.alt_link, 'y', sizeof(debug.alt_link) - 1);
+	memset(debug.alt_id, 7, sizeof(debug.alt_id));
+	debug.alt_id_len = sizeof(debug.alt_id);
+	debug.wanted = true;
 	answer_wants_debug(&bytes, &debug);
 	assert_int_equal(answer_open(&reader, bytes.data, bytes.len, &kind), 0);
 	assert_int_equal(kind, ANSWER_WANTS_DEBUG);
@@ -164,6 +168,10 @@ static void test_debug_file(void **state)
 	assert_memory_equal(got.build_id, debug.build_id, sizeof(got.build_id));
 	assert_string_equal(got.link, debug.link);
 	assert_int_equal(got.link_crc, debug.link_crc);
+	assert_true(got.wanted);
+	assert_int_equal(got.alt_id_len, sizeof(debug.alt_id));
+	assert_memory_equal(got.alt_id, debug.alt_id, sizeof(got.alt_id));
+	assert_string_equal(got.alt_link, debug.alt_link);
 	answer_close(&reader);
 	for (size_t cut = 1; cut < bytes.len; cut++) {
 		void *part = exact_copy(bytes.data, cut);

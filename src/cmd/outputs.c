@@ -149,6 +149,15 @@ void outputs_abandon(const struct outputs *outputs)
 		output_abandon(outputs->list[i].output);
 }
 
+bool outputs_have_report(const struct outputs *outputs)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < outputs->len; i++)
+		any |= outputs->list[i].write == out_report;
+	return any;
+}
+
 bool outputs_use_stdout(const struct outputs *outputs)
 {
 	bool any = false;

@@ -22,6 +22,9 @@ int outputs_write(struct outputs *outputs, const struct profile *profile);
 /* Takes away what is half-written. Safe in a signal handler. */
 void outputs_abandon(const struct outputs *outputs);
 
+/* Whether a report is one of them. */
+bool outputs_have_report(const struct outputs *outputs);
+
 /* Whether standard output is one of them. */
 bool outputs_use_stdout(const struct outputs *outputs);
 

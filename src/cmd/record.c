@@ -5,11 +5,13 @@
  */
 #include "cmd/record.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/fail.h"
 #include "cmd/cmd.h"
 #include "cmd/outputs.h"
 #include "cmd/session.h"
@@ -42,6 +44,18 @@ static void warn_losses(const struct profile *profile)
 		fprintf(stderr, "wick: warning: samples lost: %s: raise --ring-bytes or --max-stacks\n", line.data);
 }
 
+/* Options for a report that nobody will see were meant for something else. */
+static int shape_report(struct record *record)
+{
+	const char *option = report_arguments_any(&record->options.report);
+
+	outputs_shape_report(record->outputs, &record->shape);
+	if (!option || outputs_have_report(record->outputs))
+		return 0;
+	fail_plain(-EINVAL, "--%s: it shapes a report, and none is written", option);
+	return fail_hint(-EINVAL, "add -o - to print one, or use wick report on a .wick file");
+}
+
 static int record_run(struct record *record)
 {
 	struct session *session = &record->session;
@@ -53,8 +67,7 @@ static int record_run(struct record *record)
 	session_catch_signals();
 	err = outputs_open(&record->outputs, &record->options.outputs, record->options.format, record->options.stats);
 	session_protect(record->outputs);
-	if (!err)
-		outputs_shape_report(record->outputs, &record->shape);
+	err = err ? err : shape_report(record);
 	err = err ? err : session_open(session, &record->collect_options);
 	err = err ? err : session_start(session);
 	err = err ? err : session_sample(session);

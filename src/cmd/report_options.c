@@ -62,6 +62,16 @@ static int read_by(const char *text, enum tally_by *ret)
 	return fail_plain(-EINVAL, "--by: '%s' is not process, thread, module, container or unit", text);
 }
 
+const char *report_arguments_any(const struct report_arguments *arguments)
+{
+#define ROW(name, value, reader, field, help, hint) \
+	if (arguments->field)                       \
+		return name;
+	REPORT_OPTIONS(ROW)
+#undef ROW
+	return NULL;
+}
+
 int report_arguments_read(const struct report_arguments *arguments, struct report_options *ret)
 {
 	int err;

@@ -32,6 +32,9 @@ struct report_arguments {
 
 #define REPORT_BY "process thread module container unit"
 
+/* The name of one of them that was given; NULL if none was. */
+const char *report_arguments_any(const struct report_arguments *arguments);
+
 /* -EINVAL with fail() set for what makes no sense. Everything points into the arguments. */
 int report_arguments_read(const struct report_arguments *arguments, struct report_options *ret);
 

@@ -83,6 +83,9 @@ says "frequency above all limits" 2 "-F: " record -F 18446744073709551616
 says "seconds in words" 2 "'soon' is not a number of seconds" record soon
 says "no seconds at all" 2 "'0' is not a number of seconds" record 0
 says "suffix is checked before anything is sampled" 2 "its suffix names no format" record -o "$T/x.nope" 1
+says "options for a report that is not written" 2 "--top: it shapes a report" record --top 5 -o "$T/x.folded" 1
+is "options for a report that is not written: nothing is" "$(find "$T" -name "*.folded*")" ""
+says "options for a report, with another format" 2 "--tree: it shapes a report" record --tree -f folded -o - 1
 says "a place that cannot be written, before anything is sampled" 1 "writing '$T/none/x.wick'" record -o "$T/none/x.wick" 1
 is "nothing was left behind" "$(cd "$T" && ls -d -- *x.* *good* .??* 2>/dev/null)" ""
 

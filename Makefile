@@ -31,9 +31,12 @@ WORKER_SRCS := $(addprefix src/worker/,confine.c protocol.c serve.c worker.c)
 COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c refused.c sampler.c selftest.c \
 	tables.c ticks.c)
 IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
-OUT_SRCS := $(addprefix src/out/,advice.c bcc.c folded.c formats.c frame.c lines.c report.c report_callers.c report_quality.c report_tables.c report_tree.c stats.c tally.c tree.c wick.c)
+OUT_SRCS := $(addprefix src/out/,advice.c bcc.c folded.c formats.c frame.c lines.c report.c report_callers.c report_quality.c report_tables.c report_tree.c stats.c svg.c svg_colour.c svg_draw.c svg_layout.c svg_tree.c \
+	tally.c tree.c wick.c)
+# Texts that are compiled in
+EMBEDDED := $(addprefix src/out/,svg.css svg.js)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c input.c outputs.c profile.c profile_options.c record.c record_options.c \
-	report.c report_options.c session.c values.c)
+	report.c report_options.c session.c svg_options.c values.c)
 MAIN_SRC := src/main.c
 
 BPF_SRCS := src/bpf/sampler.bpf.c
@@ -151,6 +154,15 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 .SECONDARY: $(BPF_NAMES:%=$(BUILD)/bpf/%.bpf.o)
 -include $(BPF_NAMES:%=$(BUILD)/bpf/%.bpf.d)
 
+# ---- Embedded texts: each line a C string, without indentation, blank lines and lines that are only a comment ----
+
+EMBEDDED_INCS := $(patsubst src/out/%,$(BUILD)/gen/%.inc,$(EMBEDDED))
+
+$(EMBEDDED_INCS): $(BUILD)/gen/%.inc: src/out/%
+	$(call say,EMBED,$<)
+	$Qmkdir -p $(@D)
+	$Qsed -e 's/^[[:blank:]]*//' -e '/^\/\//d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< >$@
+
 # ---- Flavours: $(call flavour,FOLDER,COMPILER,FLAGS,LINK FLAGS,LIBRARY SOURCES) ----
 
 # For a file that changes only when its WORDS do: what depends on it is made again when flags or lists change.
@@ -172,6 +184,7 @@ $1/obj/%.o: src/%.c $1/flags
 
 # The first build needs the skeletons before the compiler can say so.
 $(patsubst src/%.c,$1/obj/%.o,$(COLLECT_SRCS)): | $(SKELS)
+$1/obj/out/svg_draw.o: | $(EMBEDDED_INCS)
 
 $1/libwick.a: $(patsubst src/%.c,$1/obj/%.o,$5) $1/list
 	$$(call say,AR,$$@)
@@ -328,13 +341,14 @@ FUZZ_FILES := $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%)
 ## all: build wick (SAN=1: with sanitizers, STATIC=1: one static file; V=1 shows commands)
 all: $O/wick
 
-RUN_ARGS := record -o - -o $(BUILD)/wick.folded 10
+RUN_ARGS := record -o - -o wick.svg 10
 
 ## run: install what is missing, build, and profile this machine for ten seconds
 run:
 	$Qscripts/setup run
 	$(AGAIN) $(PARALLEL) all
 	$(SUDO) $O/wick $(RUN_ARGS)
+	@echo 'The flame graph is in wick.svg: open it in a browser.'
 
 ## test: everything that CI needs
 test:
@@ -392,7 +406,7 @@ TEST_SRCS := $(UNIT_NAMES:%=tests/unit/%.c) $(FUZZERS:%=tests/fuzz/fuzz_%.c) $(T
 
 lint: $(LINTS:%=lint-%)
 
-lint-headers lint-compilers lint-arm64: | $(SKELS)
+lint-headers lint-compilers lint-arm64: | $(SKELS) $(EMBEDDED_INCS)
 
 lint-%:
 	$(call say,LINT,$*)

@@ -8,34 +8,42 @@
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/outputs.h"
+#include "cmd/svg_options.h"
 #include "profile/profile.h"
 
 struct convert_options {
 	struct opt_list outputs;
 	const char *format;
 	const char *stats;
+	struct svg_arguments svg;
 };
+
+#define ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct convert_options, svg.field), help, hint },
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_list, offsetof(struct convert_options, outputs),
 	  "where to write; its suffix chooses the format; - is standard output", "file" },
-	{ 'f', "format", "FORMAT", opt_text, offsetof(struct convert_options, format), "wick, folded or report",
-	  "wick folded report" },
+	{ 'f', "format", "FORMAT", opt_text, offsetof(struct convert_options, format), "svg, folded, report or wick",
+	  "svg folded report wick" },
 	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON",
 	  "file" },
-	{ 0 },
+	SVG_OPTIONS(ROW) SVG_WIDTH_OPTION(ROW){ 0 },
 };
 
 static int convert(const struct convert_options *asked, const char *path)
 {
 	struct outputs *outputs = NULL;
 	struct profile *profile = NULL;
-	int err = outputs_open(&outputs, &asked->outputs, asked->format, asked->stats);
-	int status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
+	struct svg_options svg = { 0 };
+	int err = outputs_open(&outputs, &asked->outputs, asked->format, asked->stats), status;
 
+	err = err ? err : svg_arguments_shape(&asked->svg, &svg, outputs);
+	status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
 	err = err ? err : input_read(&profile, path);
 	err = err ? err : outputs_write(outputs, profile);
 	outputs_free(outputs);
+	svg_options_free(&svg);
 	profile_free(profile);
 	return err && err != -EPIPE ? command_failed(status) : EXIT_DONE;
 }
@@ -63,7 +71,9 @@ const struct command command_convert = {
 	.name = "convert",
 	.summary = "Turns a saved profile into another format",
 	.usage = "[OPTION]... FILE",
-	.examples = "  wick convert cpu.wick -o cpu.folded\n"
+	.examples = "  wick convert cpu.wick -o cpu.svg           a flame graph\n"
+		    "  wick convert x.folded -o java.svg --colors java --title Build\n"
+		    "  wick convert cpu.wick -o cpu.folded\n"
 		    "  wick convert cpu.wick                      the report, on standard output\n",
 	.options = options,
 	.run = run,

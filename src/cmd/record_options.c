@@ -17,6 +17,7 @@
 #define SECONDS_MIN 0.001
 
 #define ROW(name, value, reader, field, help, hint) { 0, name, value, reader, AT(report.field), help, hint },
+#define SVG_ROW(name, value, reader, field, help, hint) { 0, name, value, reader, AT(svg.field), help, hint },
 
 const struct opt record_option_table[] = {
 	{ 'p', "pid", "PID,...", opt_list, AT(pids), "only these processes, all their threads", "pid" },
@@ -36,10 +37,10 @@ const struct opt record_option_table[] = {
 	{ 0, "threads", NULL, opt_flag, AT(threads), "tell threads apart", NULL },
 	{ 0, "events", NULL, opt_flag, AT(events), "keep the time of each sample (.wick)", NULL },
 	{ 'o', "output", "FILE", opt_list, AT(outputs),
-	  "write to FILE, its suffix chooses the format (.wick .folded .txt); again for more; - is standard output",
+	  "write to FILE, its suffix chooses the format (.svg .folded .txt .wick); again for more; - is standard output",
 	  "file" },
-	{ 'f', "format", "FORMAT", opt_text, AT(format), "wick, folded or report, whatever the suffix",
-	  "wick folded report" },
+	{ 'f', "format", "FORMAT", opt_text, AT(format), "svg, folded, report or wick, whatever the suffix",
+	  "svg folded report wick" },
 	{ 0, "stats", "FILE", opt_text, AT(stats), "write the accounting as JSON", "file" },
 	{ 0, "max-stacks", "N", opt_text, AT(max_stacks), "distinct stacks kept (32768)", NULL },
 	{ 0, "ring-bytes", "BYTES", opt_text, AT(ring_bytes), "room for new stacks on their way (1M)", NULL },
@@ -56,7 +57,7 @@ const struct opt record_option_table[] = {
 	{ 0, "lines", NULL, opt_flag, AT(lines), "source file and line behind each name, where they are known", NULL },
 	{ 0, "raw", NULL, opt_flag, AT(raw), "no names: frames stay file+0xoffset", NULL },
 	{ 0, "no-tree", NULL, opt_flag, AT(no_tree), NULL, NULL },
-	REPORT_OPTIONS(ROW){ 0 },
+	REPORT_OPTIONS(ROW) SVG_OPTIONS(SVG_ROW){ 0 },
 };
 
 void record_options_free(struct record_options *options)

@@ -5,9 +5,10 @@
 #include <string.h>
 
 const struct out_format out_formats[] = {
-	{ "wick", ".wick", "wick's own format: everything, for later and for elsewhere", out_wick },
+	{ "svg", ".svg", "a flame graph, for browsers", out_svg },
 	{ "folded", ".folded", "one line a stack, for flame graphs", out_folded },
 	{ "report", ".txt", "a summary for people", out_report },
+	{ "wick", ".wick", "wick's own format: everything, for later and for elsewhere", out_wick },
 	{ 0 },
 };
 

@@ -25,6 +25,7 @@ extern const struct out_format out_formats[]; /* ends with a NULL name */
 const struct out_format *out_by_name(const char *name);
 const struct out_format *out_by_path(const char *path); /* by the longest suffix that fits; NULL if none */
 
+out_writer out_svg;
 out_writer out_folded;
 out_writer out_wick;
 out_writer out_report;

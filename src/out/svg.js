@@ -165,6 +165,18 @@
 			text.textContent = cut(text.dataset.text, text.id === "title" ? width - side : width - 2 * PAD);
 			text.setAttribute("x", width / 2);
 		}
+		stick();
+	}
+
+	// Of a graph that is higher than the window, title and details stay in sight.
+	function stick() {
+		const top = svg.getBoundingClientRect().top, narrow = width < 700;
+		const below = Math.min(0, innerHeight - top - height - (narrow ? 2 * line : 0));
+		$("tail").firstElementChild.setAttribute("height", 2 * size + 9 + (narrow ? 2 * line : 0));
+		for (const [id, by] of [["head", Math.max(0, -top)], ["tail", below]]) {
+			$(id).setAttribute("transform", "translate(0 " + by + ")");
+			$(id).classList.toggle("stuck", by !== 0);
+		}
 	}
 
 	function describe(frame) {
@@ -248,7 +260,7 @@
 		box.addEventListener("input", () => find(box.value));
 		box.addEventListener("blur", closeBox);
 		holder.append(box);
-		svg.append(holder);
+		$("head").append(holder);
 		box.focus();
 		box.select();
 	}
@@ -423,6 +435,7 @@
 		if (frame)
 			describe(current = frame);
 	});
+	window.addEventListener("scroll", stick);
 	window.addEventListener("popstate", recall);
 	let waiting = false;
 	window.addEventListener("resize", () => {
@@ -434,4 +447,6 @@
 		waiting = true;
 	});
 	recall();
+	if (!inverted && svg === document.documentElement)
+		scrollTo(0, svg.getBoundingClientRect().height);
 })();

@@ -186,7 +186,7 @@ static int add_frame(struct picture *picture, const struct svg_frame *frame)
 		svg_colour_change(options, frame->delta, picture->layout->max_delta, colour);
 	else
 		err = svg_colour(options, label, len, frame->waker, colour);
-	bare = without_mark(label, len);
+	bare = frame->waker ? len : without_mark(label, len); /* a waker has one more, which is not shown */
 	find_rows(picture, frame->depth, &top, &foot);
 	len = (size_t)snprintf(text, sizeof(text), "<g data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\">", frame->start,
 			       frame->value);
@@ -286,17 +286,24 @@ static void open_picture(struct picture *picture, double height)
 		 "</style>\n<rect id=\"ground\" width=\"100%%\" height=\"100%%\" fill=\"url(#background)\"/>\n");
 }
 
-static void add_heading(struct picture *picture)
+static void add_texts(struct picture *picture)
 {
 	const struct svg_options *options = picture->options;
 	double size = options->fontsize, room = picture->width - 2.0 * SVG_XPAD;
 	const char *title = options->title ? options->title : options->inverted ? "Icicle Graph" : "Flame Graph";
 
+	buf_addf(picture->out, "<g id=\"head\"><rect width=\"100%%\" height=\"%.15g\"/>\n", picture->top - FRAME_GAP);
 	buf_addf(picture->out, "<text id=\"title\" x=\"%u\" y=\"%.15g\"", picture->width / 2, 2 * size);
 	add_attribute(picture, "data-text", title);
 	buf_addc(picture->out, '>');
 	add_fitting(picture, title, room, size + 5);
 	buf_adds(picture->out, "</text>\n");
+	buf_addf(picture->out,
+		 "<text id=\"unzoom\" class=\"button hide\" x=\"%d\" y=\"%.15g\">Reset Zoom</text>\n"
+		 "<text id=\"search\" class=\"button hide\" x=\"%u\" y=\"%.15g\">Search</text>\n"
+		 "<text id=\"ignorecase\" class=\"button hide\" x=\"%u\" y=\"%.15g\">ic"
+		 "<title>Ignore case</title></text></g>\n",
+		 SVG_XPAD, 2 * size, picture->width - SVG_XPAD - 30, 2 * size, picture->width - SVG_XPAD, 2 * size);
 	if (options->subtitle && *options->subtitle) {
 		/* With the root on top the classic measures leave room for it at the foot only. */
 		buf_addf(picture->out, "<text id=\"subtitle\" x=\"%u\" y=\"%.15g\"", picture->width / 2,
@@ -306,15 +313,11 @@ static void add_heading(struct picture *picture)
 		add_fitting(picture, options->subtitle, room, size);
 		buf_adds(picture->out, "</text>\n");
 	}
-	buf_addf(picture->out,
-		 "<text id=\"unzoom\" class=\"button hide\" x=\"%d\" y=\"%.15g\">Reset Zoom</text>\n"
-		 "<text id=\"search\" class=\"button hide\" x=\"%u\" y=\"%.15g\">Search</text>\n"
-		 "<text id=\"ignorecase\" class=\"button hide\" x=\"%u\" y=\"%.15g\">ic"
-		 "<title>Ignore case</title></text>\n",
-		 SVG_XPAD, 2 * size, picture->width - SVG_XPAD - 30, 2 * size, picture->width - SVG_XPAD, 2 * size);
+	buf_addf(picture->out, "<g id=\"tail\"><rect width=\"100%%\" y=\"%.15g\" height=\"%.15g\"/>\n",
+		 picture->height - picture->bottom + FRAME_GAP, picture->bottom - FRAME_GAP);
 	buf_addf(picture->out, "<text id=\"details\" x=\"%d\" y=\"%.15g\"> </text>\n", SVG_XPAD,
 		 picture->height - picture->bottom / 2);
-	buf_addf(picture->out, "<text id=\"matched\" class=\"hide\" x=\"%u\" y=\"%.15g\"> </text>\n",
+	buf_addf(picture->out, "<text id=\"matched\" class=\"hide\" x=\"%u\" y=\"%.15g\"> </text></g>\n",
 		 picture->width - SVG_XPAD, picture->height - picture->bottom / 2);
 }
 
@@ -374,9 +377,9 @@ int svg_draw(const struct svg_layout *layout, const struct svg_tree *tree, const
 	if (!err) {
 		open_picture(&picture,
 			     picture.height + options->fontsize * 1.5 * ((double)count_lines(foot.data) + 0.5));
-		add_heading(&picture);
 		err = add_frames(&picture);
 		add_foot(&picture, foot.data);
+		add_texts(&picture);
 		buf_adds(out, "<script><![CDATA[\n");
 		buf_adds(out, script);
 		buf_adds(out, "]]></script>\n</svg>\n");

@@ -53,11 +53,11 @@ UNIT_TESTS := $(addprefix base/,buf columns extent fail file intern json map opt
 	worker/protocol worker/worker \
 	profile/expand profile/filter profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname listframes mkprofile probe progtags replay rows symname
+TEST_TOOLS := goname listframes mkprofile probe progtags replay rows svgdiff symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap kallsyms maps place rows symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/svg.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)

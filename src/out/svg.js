@@ -15,7 +15,7 @@
 	if (!frames.length)
 		return;
 	const root = frames[0];
-	let zoomed = root, current = root, term = "", matches = 0, ignoreCase = false, width = 0, box = null;
+	let zoomed = root, current = root, described = null, term = "", ignoreCase = false, width = 0, box = null;
 
 	// ---- What is in the picture ----
 
@@ -97,8 +97,8 @@
 	}
 
 	// Words in lines; gives back how many.
-	function flow(element, text, y, most) {
-		const lines = [], room = width - 2 * PAD;
+	function flow(element, text, y, most, taken) {
+		const lines = [], room = width - 2 * PAD - taken;
 		measure("", element);
 		for (const word of text.split(" ")) {
 			const longer = lines.length ? lines[lines.length - 1] + " " + word : word;
@@ -148,7 +148,7 @@
 	function place() {
 		const narrow = width < 700, extra = narrow ? 2 * line : 0;
 		const y = height + extra + line / 2;
-		const lines = flow(foot, footText, y, 0);
+		const lines = flow(foot, footText, y, 0, 0);
 		const total = y + lines * line;
 		const right = width - PAD;
 		if (!fixed)
@@ -166,6 +166,7 @@
 			text.setAttribute("x", width / 2);
 		}
 		stick();
+		describe(described);
 	}
 
 	// Of a graph that is higher than the window, title and details stay in sight.
@@ -180,14 +181,17 @@
 	}
 
 	function describe(frame) {
+		const matched = $("matched");
+		described = frame;
 		if (!frame)
-			return flow(details, " ", detailsY, 1);
+			return details.replaceChildren();
 		let text = svg.dataset.nametype + " " + frame.title;
 		if (frame.parent)
-			text += " · " + percent(frame.value, frame.parent.value) + " of its caller";
+			text += " · " + percent(frame.value, frame.parent.value) + " of its parent";
 		if (zoomed !== root && frame.depth > zoomed.depth)
 			text += " · " + percent(frame.value, zoomed.value) + " of this view";
-		return flow(details, text, detailsY, width < 700 ? 3 : 1);
+		const taken = matched.classList.contains("hide") ? 0 : measure(matched.textContent, matched) + PAD;
+		flow(details, text, detailsY, width < 700 ? 3 : 1, taken);
 	}
 
 	// ---- Zoom ----
@@ -213,13 +217,11 @@
 			if (box)
 				box.setCustomValidity("Not a regular expression");
 		}
-		matches = 0;
 		for (const frame of frames) {
 			frame.match = matcher !== null && matcher.test(frame === root ? "all" : frame.name);
 			frame.g.classList.toggle("match", frame.match);
 			if (!frame.match || !frame.shown)
 				continue;
-			matches++;
 			if (frame.end > covered) {
 				sum += Math.min(frame.end, zoomed.end) - Math.max(frame.start, covered);
 				covered = frame.end;

@@ -170,6 +170,16 @@ static void add_name(struct picture *picture, const char *name, size_t len, doub
 	buf_adds(picture->out, "</text>");
 }
 
+/* Whether black on it would be hard to read: a contrast below 4.5, with squares for the curve of sRGB. */
+static bool is_dark(const char *rgb)
+{
+	int red = 0, green = 0, blue = 0;
+
+	/* A colour of a map that is written in another way is as light as most are. */
+	return sscanf(rgb, "rgb(%d,%d,%d)", &red, &green, &blue) == 3 &&
+	       0.2126 * red * red + 0.7152 * green * green + 0.0722 * blue * blue < 0.18 * 255 * 255;
+}
+
 static int add_frame(struct picture *picture, const struct svg_frame *frame)
 {
 	const struct svg_options *options = picture->options;
@@ -188,8 +198,8 @@ static int add_frame(struct picture *picture, const struct svg_frame *frame)
 		err = svg_colour(options, label, len, frame->waker, colour);
 	bare = frame->waker ? len : without_mark(label, len); /* a waker has one more, which is not shown */
 	find_rows(picture, frame->depth, &top, &foot);
-	len = (size_t)snprintf(text, sizeof(text), "<g data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\">", frame->start,
-			       frame->value);
+	len = (size_t)snprintf(text, sizeof(text), "<g%s data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\">",
+			       is_dark(colour) ? " class=\"dark\"" : "", frame->start, frame->value);
 	buf_add(picture->out, text, len);
 	add_title(picture, frame, label, bare);
 	len = (size_t)snprintf(text, sizeof(text),
@@ -279,8 +289,9 @@ static void open_picture(struct picture *picture, double height)
 		 "<defs><linearGradient id=\"background\" y1=\"0\" y2=\"1\" x1=\"0\" x2=\"0\">"
 		 "<stop stop-color=\"%s\" offset=\"5%%\"/><stop stop-color=\"%s\" offset=\"95%%\"/>"
 		 "</linearGradient></defs>\n<style>\ntext, input { font-family: %s; font-size: %.15gpx; }\n"
-		 "#title { font-size: %.15gpx; }\n",
-		 background[0], background[1], options->fonttype, options->fontsize, options->fontsize + 5);
+		 "#title { font-size: %.15gpx; }\nsvg:root { background: %s; }\n",
+		 background[0], background[1], options->fonttype, options->fontsize, options->fontsize + 5,
+		 background[1]);
 	buf_adds(picture->out, style);
 	buf_addf(picture->out,
 		 "</style>\n<rect id=\"ground\" width=\"100%%\" height=\"100%%\" fill=\"url(#background)\"/>\n");

@@ -9,7 +9,8 @@
 #   fuzz/                        fuzz targets, with a library of their own
 #   progs/ static/progs/         programs for tests to profile; zoo/: those for unwinding
 #   bench/                       programs for bench/run
-#   vm/                          kernels for tests/vm, kept by `make clean`
+#   browser/                     what drives a browser in tests, and the pictures that they take
+#   vm/                          kernels for tests/vm; it and browser/ are kept by `make clean`
 #
 # A test gets from its environment: WICK (the program under test), WICK_PROGS (where the test programs are), WICK_BUILD
 # (build/), all absolute, and CI (not empty: what cannot run must fail).
@@ -58,6 +59,8 @@ TEST_TOOLS := goname listframes mkprofile probe progtags replay rows svgdiff sym
 FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap kallsyms maps place rows symbols text wick
 # Shell tests that need no root
 GOLDEN_TESTS := tests/golden/completion.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/svg.t tests/golden/usage.t
+# Tests in a browser, which need no root either
+BROWSER_TESTS := tests/browser/svg.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)
@@ -156,9 +159,9 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 # ---- Embedded texts: each line a C string, without indentation, blank lines and lines that are only a comment ----
 
-EMBEDDED_INCS := $(patsubst src/out/%,$(BUILD)/gen/%.inc,$(EMBEDDED))
+EMBEDDED_INCS := $(patsubst src/%,$(BUILD)/gen/%.inc,$(EMBEDDED))
 
-$(EMBEDDED_INCS): $(BUILD)/gen/%.inc: src/out/%
+$(EMBEDDED_INCS): $(BUILD)/gen/%.inc: src/%
 	$(call say,EMBED,$<)
 	$Qmkdir -p $(@D)
 	$Qsed -e 's/^[[:blank:]]*//' -e '/^\/\//d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< >$@
@@ -324,7 +327,7 @@ $(BUILD)/zoo/go: tests/unwind/zoo/go/main.go tests/unwind/zoo/zoo.h
 # ---- looked for, and tests must not share the machine with a compiler.
 
 .PHONY: all run test test-long check lint format bench fuzz install clean distclean help
-.PHONY: check-unit check-golden check-fuzz check-kernel check-long check-vm check-vm-all test-build
+.PHONY: check-unit check-golden check-browser check-fuzz check-kernel check-long check-vm check-vm-all test-build
 
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -356,6 +359,7 @@ test:
 	$(AGAIN) $(PARALLEL) test-build
 	$(AGAIN) $(PARALLEL) lint
 	$(AGAIN) check
+	$(AGAIN) check-browser
 	$(AGAIN) SAN=1 check-unit check-golden
 	$(AGAIN) check-kernel
 	$(AGAIN) SAN=1 KERNEL_TESTS='$(KERNEL_SAN_TESTS)' check-kernel
@@ -379,6 +383,9 @@ check-unit: $(UNIT_FILES)
 
 check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
 	$Q$(TEST_ENV) tests/run golden $(GOLDEN_TESTS)
+
+check-browser: $O/wick
+	$Q$(TEST_ENV) tests/run browser $(BROWSER_TESTS)
 
 # Each target over its corpus, once.
 check-fuzz: $(FUZZ_FILES)
@@ -417,11 +424,12 @@ lint-%: export LINT_WARNINGS = $(WARNINGS)
 lint-%: export LINT_BPF_CFLAGS = $(BPF_CFLAGS)
 lint-%: export LINT_BPF_ARCH = $(BPF_ARCH)
 lint-%: export LINT_SRCS = $(LIB_SRCS) $(MAIN_SRC)
+lint-%: export LINT_EMBEDDED = $(EMBEDDED)
 lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
 lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
 lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)
 lint-%: export LINT_ZOO = $(ZOO) $(ZOO_LIBS)
-lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
+lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(BROWSER_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
 lint-%: export LINT_BUILD = $(BUILD)
 lint-%: export LINT_GCC = $(CC)
 lint-%: export LINT_CLANG = $(CLANG)
@@ -449,9 +457,9 @@ install: $O/wick $O/wick.bash
 		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page)) &&) :
 	install -D -m 644 $O/wick.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wick
 
-## clean: remove what was built (distclean: downloaded kernels as well)
+## clean: remove what was built (distclean: what was downloaded as well)
 clean:
-	$Qif [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name vm -exec rm -rf {} +; fi
+	$Qif [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name vm ! -name browser -exec rm -rf {} +; fi
 
 distclean:
 	rm -rf $(BUILD)

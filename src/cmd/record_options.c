@@ -37,7 +37,7 @@ const struct opt record_option_table[] = {
 	{ 0, "threads", NULL, opt_flag, AT(threads), "tell threads apart", NULL },
 	{ 0, "events", NULL, opt_flag, AT(events), "keep the time of each sample (.wick)", NULL },
 	{ 'o', "output", "FILE", opt_list, AT(outputs),
-	  "write to FILE, its suffix chooses the format (.svg .folded .txt .wick); again for more; - is standard output",
+	  "write to FILE, its suffix chooses the format (.svg .folded .txt .wick); again for more; - is stdout",
 	  "file" },
 	{ 'f', "format", "FORMAT", opt_text, AT(format), "svg, folded, report or wick, whatever the suffix",
 	  "svg folded report wick" },

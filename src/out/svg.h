@@ -25,20 +25,19 @@ struct svg_options {
 	const char *nametype;                 /* what stands before a name in the line of details: "Function:" */
 	const char *fonttype;
 	double fontsize;
-	double fontwidth;    /* of a character, relative to fontsize */
-	unsigned width;      /* 0: SVG_WIDTH, and in a browser as wide as the window */
-	unsigned height;     /* of a frame */
-	double minwidth;     /* narrower frames are not drawn: pixels, */
-	bool minwidth_share; /* or percent of the whole */
-	const char *colors;  /* one of SVG_PALETTES */
-	const char *
-		bgcolors; /* one of SVG_BACKGROUNDS or #rrggbb; NULL: what goes with the palette, dark where asked for */
-	bool hash;        /* colours by the beginning and the end of names */
-	bool inverted;    /* root on top */
-	bool reverse;     /* merged from the leaves */
-	bool negate;      /* of a comparison: what grew is blue */
-	bool normalize;   /* of a comparison: as if both had been equally long */
-	struct svg_map *map; /* colours to keep; NULL: none */
+	double fontwidth;     /* of a character, relative to fontsize */
+	unsigned width;       /* 0: SVG_WIDTH, and in a browser as wide as the window */
+	unsigned height;      /* of a frame */
+	double minwidth;      /* narrower frames are not drawn: pixels, */
+	bool minwidth_share;  /* or percent of the whole */
+	const char *colors;   /* one of SVG_PALETTES */
+	const char *bgcolors; /* one of SVG_BACKGROUNDS, #rrggbb; NULL: of the palette, or dark as the browser is */
+	bool hash;            /* colours by the beginning and the end of names */
+	bool inverted;        /* root on top */
+	bool reverse;         /* merged from the leaves */
+	bool negate;          /* of a comparison: what grew is blue */
+	bool normalize;       /* of a comparison: as if both had been equally long */
+	struct svg_map *map;  /* colours to keep; NULL: none */
 };
 
 #define SVG_DEFAULTS                                    \

@@ -29,10 +29,10 @@
 #define DOT " · "
 
 static const char style[] =
-#include "svg.css.inc"
+#include "out/svg.css.inc"
 	;
 static const char script[] =
-#include "svg.js.inc"
+#include "out/svg.js.inc"
 	;
 
 struct picture {

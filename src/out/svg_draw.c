@@ -26,6 +26,7 @@
 #define TEXT_INSET 3 /* of a name in its frame */
 #define TEXT_LEAST 3 /* characters of a name that are worth showing */
 #define MARK_LEN 4   /* _[k] */
+#define TOO_FAR 1e15 /* pixels */
 #define DOT " · "
 
 static const char style[] =
@@ -102,7 +103,7 @@ static size_t without_mark(const char *label, size_t len)
 /* Tenths of a pixel, rounded as printf rounds %.1f: by what the number is, not by what it is times ten. */
 static int64_t tenths(double x)
 {
-	double times = x * 10;
+	double times = x < TOO_FAR ? x * 10 : TOO_FAR; /* counts of a hostile file may add up to anything */
 	int64_t whole = (int64_t)times;
 	double rest = times - (double)whole;
 	char exact[64];

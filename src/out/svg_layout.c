@@ -269,9 +269,10 @@ static int draw(struct work *work, const struct svg_frame *frame)
 static int64_t change(const struct work *work, const struct piece *piece)
 {
 	uint64_t before = piece->ends_before;
+	double scaled = (double)before * work->scale;
 
 	if (work->scale != 1)
-		before = (uint64_t)((double)before * work->scale);
+		before = scaled < (double)INT64_MAX ? (uint64_t)scaled : INT64_MAX;
 	return (int64_t)(piece->ends - before);
 }
 

@@ -129,7 +129,7 @@ static uint32_t comm_label(struct build *build, uint32_t number)
 	size_t len;
 	const char *text = profile_text(build->profile, comm, &len);
 
-	if (!comm && !sample->process)
+	if (!comm && !sample->process && sample->stack)
 		return NO_LABEL;
 	if (comm)
 		svg_harmless(&build->text, text, len);
@@ -140,7 +140,7 @@ static uint32_t comm_label(struct build *build, uint32_t number)
 
 static bool same_owner(const struct profile_sample *a, const struct profile_sample *b)
 {
-	return a->comm == b->comm && a->process == b->process;
+	return a->comm == b->comm && a->process == b->process && !a->stack == !b->stack;
 }
 
 /* The label of each sample's process, and the samples in the order of these. */

@@ -212,6 +212,12 @@ refuses "--fontwidth: 'nan' is not a number from 0.1 to 10" --fontwidth nan
 run "$WICK" convert "$stacks" -o x.folded --title x
 is 'no graph to shape: exit' "$status" 2
 is 'no graph to shape' "$(cat stderr)" 'wick: --title: it shapes a flame graph, and none is written: add -o FILE.svg'
+run "$WICK" record -o x.folded --title x 1
+is 'no graph to record: exit' "$status" 2
+is 'no graph to record' "$(cat stderr)" 'wick: --title: it shapes a flame graph, and none is written: add -o FILE.svg'
+run "$WICK" record -o x.svg --colors pink 1
+is 'what is wrong is said before recording: exit' "$status" 2
+ok 'what is wrong is said before recording' grep -qF "wick: --colors: 'pink': no such palette" stderr
 run "$WICK" convert "$stacks" --hash -f svg
 is 'on standard output by its name' "$status $(head -c 5 stdout)" '0 <?xml'
 

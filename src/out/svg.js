@@ -14,7 +14,7 @@
 	const frames = [...$("frames").querySelectorAll("g")].map(read);
 	if (!frames.length)
 		return;
-	const root = frames[0];
+	const root = frames[0], frameByElement = new Map(frames.map((frame) => [frame.g, frame]));
 	let zoomed = root, current = root, described = null, term = "", ignoreCase = false, width = 0, box = null;
 
 	// ---- What is in the picture ----
@@ -319,7 +319,7 @@
 
 	function frameOf(target) {
 		const g = target.closest && target.closest("#frames > g");
-		return g ? frames.find((frame) => frame.g === g) : null;
+		return g ? frameByElement.get(g) : null;
 	}
 
 	function select(frame) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flame graphs of profiles that no folded file can be: what is merged, what is marked, what is shown of the odd ones. */
+/* Flame graphs of what no folded file can be: what is merged, what is marked, what is shown of odd profiles. */
 #include "out/svg.h"
 
 #include <setjmp.h>

@@ -24,20 +24,14 @@
 
 #define NO_LABEL 0u /* the empty text: of a sample that belongs to nobody */
 
-/* Where a node of the profile is in the tree, for the process that `group` is. */
-struct seen {
-	uint32_t group;
-	uint32_t node;
-};
-
 struct build {
 	struct svg_tree *tree;
 	const struct profile *profile;
-	bool before;       /* values are those before */
-	uint32_t *frames;  /* frame -> label */
-	uint32_t *groups;  /* sample -> label of its process */
-	uint32_t *order;   /* samples by group */
-	struct seen *seen; /* node of the profile -> node */
+	bool before;      /* values are those before */
+	uint32_t *frames; /* frame -> label */
+	uint32_t *groups; /* sample -> label of its process */
+	uint32_t *order;  /* samples by group */
+	uint32_t *seen;   /* node of the profile -> node, of the process in hand if not smaller than its first */
 	uint32_t *path;
 	size_t path_cap;
 	struct map places; /* reversed only: (parent, label) -> node */
@@ -234,24 +228,24 @@ static uint32_t label_of(const struct build *build, uint32_t node)
 	return build->frames[profile_node(build->profile, node)->frame];
 }
 
-/* The node of a stack under `top`: up to what this group has met already, then down. Parents have smaller numbers. */
-static int place_stack(struct build *build, uint32_t stack, uint32_t top, uint32_t group, uint32_t *ret)
+/* The node of a stack under `top`: up to what this process has met already, then down. Parents have smaller numbers. */
+static int place_stack(struct build *build, uint32_t stack, uint32_t top, uint32_t first, uint32_t *ret)
 {
 	uint32_t node = stack, at;
 	size_t depth = 0;
 
-	for (; node && build->seen[node].group != group; node = profile_node(build->profile, node)->parent) {
+	for (; node && build->seen[node] < first; node = profile_node(build->profile, node)->parent) {
 		int err = push(build, depth++, node);
 
 		if (err)
 			return err;
 	}
-	at = node ? build->seen[node].node : top;
+	at = node ? build->seen[node] : top;
 	while (depth--) {
 		at = add_node(build->tree, at, label_of(build, build->path[depth]));
 		if (!at)
 			return -ENOMEM;
-		build->seen[build->path[depth]] = (struct seen){ group, at };
+		build->seen[build->path[depth]] = at;
 	}
 	*ret = at;
 	return 0;
@@ -268,7 +262,7 @@ static void add_value(struct build *build, uint32_t node, uint64_t value)
 /* Samples of one process after those of another, so that `seen` is of one process at a time. */
 static int add_samples(struct build *build)
 {
-	uint32_t count = profile_count(build->profile, PROFILE_SAMPLES), group = 0, label = NO_LABEL, top = 0;
+	uint32_t count = profile_count(build->profile, PROFILE_SAMPLES), first = 0, label = NO_LABEL, top = 0;
 
 	build->seen = calloc(profile_count(build->profile, PROFILE_NODES), sizeof(*build->seen));
 	if (!build->seen)
@@ -279,13 +273,13 @@ static int add_samples(struct build *build)
 		int err;
 
 		if (!i || own != label) {
-			group++;
+			first = build->tree->len;
 			label = own;
 			top = label == NO_LABEL ? 0 : add_node(build->tree, 0, label);
 			if (label != NO_LABEL && !top)
 				return -ENOMEM;
 		}
-		err = place_stack(build, sample->stack, top, group, &node);
+		err = place_stack(build, sample->stack, top, first, &node);
 		if (err)
 			return err;
 		add_value(build, node, sample->value);

@@ -10,7 +10,8 @@
 #   progs/ static/progs/         programs for tests to profile; zoo/: those for unwinding
 #   bench/                       programs for bench/run
 #   importers/                   other tools, from npm, to read what wick writes
-#   vm/                          kernels for tests/vm, kept by `make clean`
+#   browser/                     what drives a browser in tests, and the pictures that they take
+#   vm/                          kernels for tests/vm; it and browser/ are kept by `make clean`
 #
 # A test gets from its environment: WICK (the program under test), WICK_PROGS (where the test programs are), WICK_BUILD
 # (build/), all absolute, and CI (not empty: what cannot run must fail).
@@ -32,9 +33,13 @@ WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c protocol.c serve.c work
 COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c preload.c refused.c sampler.c selftest.c \
 	tables.c ticks.c ways.c)
 IN_SRCS := $(addprefix src/in/,folded.c in.c wick.c)
-OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c lines.c paths.c perf.c pprof.c quality.c report.c report_callers.c report_quality.c report_stacks.c report_tables.c report_tree.c speedscope.c stats.c tally.c timeline.c tree.c wick.c)
+OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c lines.c paths.c perf.c pprof.c quality.c report.c report_callers.c \
+	report_quality.c report_stacks.c report_tables.c report_tree.c speedscope.c stats.c svg.c svg_colour.c svg_draw.c svg_layout.c svg_tree.c tally.c timeline.c tree.c \
+	wick.c)
+# Texts that are compiled in
+EMBEDDED := $(addprefix src/out/,svg.css svg.js)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
-	report.c report_options.c session.c values.c)
+	report.c report_options.c session.c svg_options.c values.c)
 MAIN_SRC := src/main.c
 
 BPF_SRCS := src/bpf/sampler.bpf.c
@@ -49,15 +54,17 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
 UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json map opt text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
 	worker/protocol worker/worker \
-	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/identity in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/timeline collect/ways
+	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/folded in/identity in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname listframes mkprofile mkraw probe progtags replay rows symname listevents
+TEST_TOOLS := goname listframes mkprofile mkraw probe progtags replay rows symname listevents svgdiff
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer buildid cfi demangle ehframe folded gopclntab ingest jitmap kallsyms maps place rows symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/svg.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
+# Tests in a browser, which need no root either
+BROWSER_TESTS := tests/browser/svg.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)
@@ -154,6 +161,15 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 .SECONDARY: $(BPF_NAMES:%=$(BUILD)/bpf/%.bpf.o)
 -include $(BPF_NAMES:%=$(BUILD)/bpf/%.bpf.d)
 
+# ---- Embedded texts: each line a C string, without indentation, blank lines and lines that are only a comment ----
+
+EMBEDDED_INCS := $(patsubst src/%,$(BUILD)/gen/%.inc,$(EMBEDDED))
+
+$(EMBEDDED_INCS): $(BUILD)/gen/%.inc: src/%
+	$(call say,EMBED,$<)
+	$Qmkdir -p $(@D)
+	$Qsed -e 's/^[[:blank:]]*//' -e '/^\/\//d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< >$@
+
 # ---- Flavours: $(call flavour,FOLDER,COMPILER,FLAGS,LINK FLAGS,LIBRARY SOURCES) ----
 
 # For a file that changes only when its WORDS do: what depends on it is made again when flags or lists change.
@@ -175,6 +191,7 @@ $1/obj/%.o: src/%.c $1/flags
 
 # The first build needs the skeletons before the compiler can say so.
 $(patsubst src/%.c,$1/obj/%.o,$(COLLECT_SRCS)): | $(SKELS)
+$1/obj/out/svg_draw.o: | $(EMBEDDED_INCS)
 
 $1/libwick.a: $(patsubst src/%.c,$1/obj/%.o,$5) $1/list
 	$$(call say,AR,$$@)
@@ -329,7 +346,7 @@ $(BUILD)/zoo/go: tests/unwind/zoo/go/main.go tests/unwind/zoo/zoo.h
 # ---- looked for, and tests must not share the machine with a compiler.
 
 .PHONY: all run test test-long check lint format bench fuzz install clean distclean help
-.PHONY: check-unit check-golden check-importers check-fuzz check-kernel check-long check-vm check-vm-all test-build
+.PHONY: check-unit check-golden check-browser check-importers check-fuzz check-kernel check-long check-vm check-vm-all test-build
 
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -346,13 +363,14 @@ FUZZ_FILES := $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%)
 ## all: build wick (SAN=1: with sanitizers, STATIC=1: one static file; V=1 shows commands)
 all: $O/wick
 
-RUN_ARGS := record -o - -o $(BUILD)/wick.folded 10
+RUN_ARGS := record -o - -o wick.svg 10
 
 ## run: install what is missing, build, and profile this machine for ten seconds
 run:
 	$Qscripts/setup run
 	$(AGAIN) $(PARALLEL) all
 	$(SUDO) $O/wick $(RUN_ARGS)
+	@echo 'The flame graph is in wick.svg: open it in a browser.'
 
 ## test: everything that CI needs
 test:
@@ -360,6 +378,7 @@ test:
 	$(AGAIN) $(PARALLEL) test-build
 	$(AGAIN) $(PARALLEL) lint
 	$(AGAIN) check
+	$(AGAIN) check-browser
 	$(AGAIN) SAN=1 check-unit check-golden
 	$(AGAIN) check-importers
 	$(AGAIN) check-kernel
@@ -384,6 +403,9 @@ check-unit: $(UNIT_FILES)
 
 check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
 	$Q$(TEST_ENV) tests/run golden $(GOLDEN_TESTS)
+
+check-browser: $O/wick
+	$Q$(TEST_ENV) tests/run browser $(BROWSER_TESTS)
 
 $(BUILD)/importers/ready: tests/importers/package-lock.json
 	$(call say,NPM,tests/importers)
@@ -421,7 +443,7 @@ TEST_SRCS := $(UNIT_NAMES:%=tests/unit/%.c) $(FUZZERS:%=tests/fuzz/fuzz_%.c) $(T
 
 lint: $(LINTS:%=lint-%)
 
-lint-headers lint-compilers lint-arm64: | $(SKELS)
+lint-headers lint-compilers lint-arm64: | $(SKELS) $(EMBEDDED_INCS)
 
 lint-%:
 	$(call say,LINT,$*)
@@ -432,11 +454,12 @@ lint-%: export LINT_WARNINGS = $(WARNINGS)
 lint-%: export LINT_BPF_CFLAGS = $(BPF_CFLAGS)
 lint-%: export LINT_BPF_ARCH = $(BPF_ARCH)
 lint-%: export LINT_SRCS = $(LIB_SRCS) $(MAIN_SRC)
+lint-%: export LINT_EMBEDDED = $(EMBEDDED)
 lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
 lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
 lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)
 lint-%: export LINT_ZOO = $(ZOO) $(ZOO_LIBS)
-lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(IMPORTER_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
+lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(BROWSER_TESTS) $(IMPORTER_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
 lint-%: export LINT_BUILD = $(BUILD)
 lint-%: export LINT_GCC = $(CC)
 lint-%: export LINT_CLANG = $(CLANG)
@@ -467,9 +490,9 @@ install: $O/wick $O/wick.bash
 		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page)) &&) :
 	install -D -m 644 $O/wick.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wick
 
-## clean: remove what was built (distclean: downloaded kernels as well)
+## clean: remove what was built (distclean: what was downloaded as well)
 clean:
-	$Qif [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name vm -exec rm -rf {} +; fi
+	$Qif [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name vm ! -name browser -exec rm -rf {} +; fi
 
 distclean:
 	rm -rf $(BUILD)

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/outputs.h"
+#include "cmd/svg_options.h"
 #include "out/out.h"
 #include "profile/profile.h"
 
@@ -16,10 +17,13 @@ struct convert_options {
 	const char *format;
 	const char *stats;
 	struct filter_options filter;
+	struct svg_arguments svg;
 };
 
-#define ROW(name, value, reader, field, help, hint) \
+#define FILTER_ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct convert_options, filter.field), help, hint },
+#define SVG_ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct convert_options, svg.field), help, hint },
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_list, offsetof(struct convert_options, outputs),
@@ -28,19 +32,22 @@ static const struct opt options[] = {
 	  "one of those below, whatever the suffix", OUT_NAMES },
 	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON",
 	  "file" },
-	FILTER_OPTIONS(ROW){ 0 },
+	FILTER_OPTIONS(FILTER_ROW) SVG_OPTIONS(SVG_ROW) SVG_WIDTH_OPTION(SVG_ROW){ 0 },
 };
 
 static int convert(const struct convert_options *asked, const char *path)
 {
 	struct outputs *outputs = NULL;
 	struct profile *profile = NULL;
-	int err = outputs_open(&outputs, &asked->outputs, asked->format, asked->stats);
-	int status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
+	struct svg_options svg = { 0 };
+	int err = outputs_open(&outputs, &asked->outputs, asked->format, asked->stats), status;
 
+	err = err ? err : svg_arguments_shape(&asked->svg, &svg, outputs);
+	status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
 	err = err ? err : filters_read(&asked->filter, path, &profile);
 	err = err ? err : outputs_write(outputs, profile);
 	outputs_free(outputs);
+	svg_options_free(&svg);
 	profile_free(profile);
 	return err && err != -EPIPE ? command_failed(status) : EXIT_DONE;
 }
@@ -70,7 +77,9 @@ const struct command command_convert = {
 	.name = "convert",
 	.summary = "Turns a saved profile into another format",
 	.usage = "[OPTION]... FILE",
-	.examples = "  wick convert cpu.wick -o cpu.folded\n"
+	.examples = "  wick convert cpu.wick -o cpu.svg           a flame graph\n"
+		    "  wick convert x.folded -o java.svg --colors java --title Build\n"
+		    "  wick convert cpu.wick -o cpu.folded\n"
 		    "  wick convert cpu.wick -o cpu.pb.gz         for go tool pprof\n"
 		    "  wick convert cpu.wick                      the report, on standard output\n",
 	.options = options,

@@ -15,9 +15,11 @@
 #include "base/file.h"
 #include "base/opt.h"
 #include "cmd/report_options.h"
+#include "cmd/svg_options.h"
 #include "out/out.h"
 #include "out/report.h"
 #include "out/stats.h"
+#include "out/svg.h"
 
 struct one {
 	struct output *output;
@@ -29,6 +31,7 @@ struct outputs {
 	struct one *list;
 	size_t len;
 	struct report_options report;
+	struct svg_options svg;
 };
 
 static void list_formats(int err)
@@ -90,6 +93,7 @@ int outputs_open(struct outputs **ret, const struct opt_list *paths, const char 
 		return -ENOMEM;
 	*ret = outputs;
 	outputs->report = REPORT_DEFAULTS;
+	outputs->svg = SVG_DEFAULTS;
 	outputs->list = calloc(paths->len + 2, sizeof(*outputs->list));
 	if (!outputs->list)
 		return -ENOMEM;
@@ -123,11 +127,27 @@ void outputs_shape_report(struct outputs *outputs, const struct report_options *
 	outputs->report = *options;
 }
 
+void outputs_shape_svg(struct outputs *outputs, const struct svg_options *options)
+{
+	outputs->svg = *options;
+}
+
+bool outputs_have_svg(const struct outputs *outputs)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < outputs->len; i++)
+		any |= outputs->list[i].write == out_svg;
+	return any;
+}
+
 static int write_one(const struct outputs *outputs, const struct one *one, const struct profile *profile,
 		     struct buf *bytes)
 {
 	struct report_options shape = outputs->report;
 
+	if (one->write == out_svg)
+		return svg_write(profile, &outputs->svg, bytes);
 	if (one->write != out_report)
 		return one->write(profile, bytes);
 	if (one->is_stdout)
@@ -137,19 +157,20 @@ static int write_one(const struct outputs *outputs, const struct one *one, const
 
 int outputs_write(struct outputs *outputs, const struct profile *profile)
 {
-	int first = 0;
+	int first = 0, err;
 
 	for (size_t i = 0; i < outputs->len; i++) {
 		struct one *one = &outputs->list[i];
 		autobuf struct buf bytes = { 0 };
-		int err = write_one(outputs, one, profile, &bytes);
 
+		err = write_one(outputs, one, profile, &bytes);
 		err = err ? err : buf_error(&bytes);
 		err = err ? err : output_write(one->output, bytes.data, bytes.len);
 		err = err ? err : output_commit(one->output);
 		first = first ? first : err; /* one that fails does not cost the others */
 	}
-	return first;
+	err = svg_options_keep(&outputs->svg);
+	return first ? first : err;
 }
 
 void outputs_abandon(const struct outputs *outputs)

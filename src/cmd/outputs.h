@@ -9,6 +9,7 @@ struct opt_list;
 struct outputs;
 struct profile;
 struct report_options;
+struct svg_options;
 
 /* Paths by suffix, "-" by format name. -EINVAL for a format that does not exist, -errno if a place is not writable. */
 int outputs_open(struct outputs **ret, const struct opt_list *paths, const char *format, const char *stats);
@@ -16,6 +17,10 @@ void outputs_free(struct outputs *outputs);
 
 /* How reports among them look; what its options point to must last. Without it: the defaults. */
 void outputs_shape_report(struct outputs *outputs, const struct report_options *options);
+
+/* The same for flame graphs. */
+void outputs_shape_svg(struct outputs *outputs, const struct svg_options *options);
+bool outputs_have_svg(const struct outputs *outputs);
 
 int outputs_write(struct outputs *outputs, const struct profile *profile);
 

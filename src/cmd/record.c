@@ -23,6 +23,7 @@ struct record {
 	struct collect_options collect_options;
 	struct record_lists lists;
 	struct report_options shape;
+	struct svg_options svg;
 	struct outputs *outputs;
 	struct session session;
 };
@@ -56,6 +57,18 @@ static int shape_report(struct record *record)
 	return fail_hint(-EINVAL, "add -o - to print one, or use wick report on a .wick file");
 }
 
+/* --width is the report's, where one is written. */
+static int shape_svg(struct record *record)
+{
+	struct svg_arguments *asked = &record->options.svg;
+
+	if (outputs_have_svg(record->outputs) && !outputs_have_report(record->outputs)) {
+		asked->width = record->options.report.width;
+		record->options.report.width = NULL;
+	}
+	return svg_arguments_shape(asked, &record->svg, record->outputs);
+}
+
 static int record_run(struct record *record)
 {
 	struct session *session = &record->session;
@@ -67,6 +80,7 @@ static int record_run(struct record *record)
 	session_catch_signals();
 	err = outputs_open(&record->outputs, &record->options.outputs, record->options.format, record->options.stats);
 	session_protect(record->outputs);
+	err = err ? err : shape_svg(record);
 	err = err ? err : shape_report(record);
 	err = err ? err : session_open(session, &record->collect_options);
 	err = err ? err : session_start(session);
@@ -90,6 +104,7 @@ static int run(const struct command *command, int argc, char **argv)
 	session_protect(NULL);
 	session_free(&record.session);
 	outputs_free(record.outputs);
+	svg_options_free(&record.svg);
 	record_lists_free(&record.lists);
 	record_options_free(&record.options);
 	return status;
@@ -101,7 +116,7 @@ const struct command command_record = {
 	.usage = "[OPTION]... [SECONDS] [-- COMMAND...]",
 	.examples = "  wick record 10                             the whole machine for ten seconds\n"
 		    "  wick record -p PID 30                      one process\n"
-		    "  wick record -o cpu.folded 10               for flamegraph.pl\n"
+		    "  wick record -o cpu.svg 10                  a flame graph\n"
 		    "  wick record -o build.wick -- make -j4      a command and all it starts\n"
 		    "  ssh HOST wick record -f wick -o - 10 > x.wick\n",
 	.options = record_option_table,

@@ -8,6 +8,7 @@
 
 #include "base/opt.h"
 #include "cmd/report_options.h"
+#include "cmd/svg_options.h"
 #include "collect/collect.h"
 
 struct record_options {
@@ -22,6 +23,7 @@ struct record_options {
 	bool inlines, lines, debuginfod, raw;
 	bool fixed_phase, no_tree, debug;
 	struct report_arguments report;
+	struct svg_arguments svg;
 	uint64_t seconds_ns; /* 0: until stopped */
 	char **command;      /* NULL: none */
 };

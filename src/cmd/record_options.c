@@ -18,6 +18,7 @@
 #define SECONDS_MIN 0.001
 
 #define ROW(name, value, reader, field, help, hint) { 0, name, value, reader, AT(report.field), help, hint },
+#define SVG_ROW(name, value, reader, field, help, hint) { 0, name, value, reader, AT(svg.field), help, hint },
 
 const struct opt record_option_table[] = {
 	{ 'p', "pid", "PID,...", opt_list, AT(pids), "only these processes, all their threads", "pid" },
@@ -57,7 +58,7 @@ const struct opt record_option_table[] = {
 	{ 0, "debuginfod", NULL, opt_flag, AT(debuginfod), "ask the servers of DEBUGINFOD_URLS for debug files", NULL },
 	{ 0, "raw", NULL, opt_flag, AT(raw), "no names: frames stay file+0xoffset", NULL },
 	{ 0, "no-tree", NULL, opt_flag, AT(no_tree), NULL, NULL },
-	REPORT_OPTIONS(ROW){ 0 },
+	REPORT_OPTIONS(ROW) SVG_OPTIONS(SVG_ROW){ 0 },
 };
 
 void record_options_free(struct record_options *options)

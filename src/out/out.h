@@ -22,6 +22,7 @@ enum out_flags {
 
 /* FORMAT(name for -f, suffix of file names, enum out_flags, writer, what it is) */
 #define OUT_FORMATS(FORMAT)                                                                            \
+	FORMAT("svg", ".svg", 0, out_svg, "a flame graph, for browsers")                               \
 	FORMAT("pprof", ".pb.gz", OUT_BINARY, out_pprof, "for go tool pprof, Parca, Pyroscope")        \
 	FORMAT("folded", ".folded", 0, out_folded, "one line a stack, for flame graphs")               \
 	FORMAT("report", ".txt", 0, out_report, "a summary for people")                                \
@@ -30,7 +31,7 @@ enum out_flags {
 	FORMAT("firefox", ".fx.json", OUT_TIMED, out_firefox, "for profiler.firefox.com")              \
 	FORMAT("wick", ".wick", OUT_BINARY, out_wick, "wick's own: everything, for later and for elsewhere")
 
-/* " pprof folded ...", for option tables */
+/* " svg pprof folded ...", for option tables */
 #define OUT_NAME(name, suffix, flags, write, help) " " name
 #define OUT_NAMES OUT_FORMATS(OUT_NAME)
 
@@ -47,6 +48,7 @@ extern const struct out_format out_formats[]; /* ends with a NULL name */
 const struct out_format *out_by_name(const char *name);
 const struct out_format *out_by_path(const char *path); /* by the longest suffix that fits; NULL if none */
 
+out_writer out_svg;
 out_writer out_wick;
 out_writer out_folded;
 out_writer out_report;

@@ -39,4 +39,7 @@ int report_check(const struct report_options *options);
 /* -EINVAL with fail() set also if there is no such function as `callers`. */
 int report_write(const struct profile *profile, const struct report_options *options, struct buf *out);
 
+/* The line on how far to trust a profile, for other writers. */
+int report_quality_line(const struct profile *profile, struct buf *out);
+
 #endif

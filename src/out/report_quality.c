@@ -91,37 +91,51 @@ static void add_cost(const struct report *report, struct buf *line)
 		 (double)counter(report, "self", "bpf_map_bytes") / 1e6);
 }
 
-static int write_line(const struct report *report)
+/* Reasons why stacks are cut are in the line unless a table follows that has them. */
+static int add_line(const struct report *report, bool cuts, struct buf *line)
 {
 	uint64_t user = counter(report, "stack", "user"), missed = counter(report, "note", "missed"), lost;
-	autobuf struct buf line = { 0 }, names = { 0 };
+	autobuf struct buf names = { 0 };
 
 	if (user) {
-		buf_addf(&line, "stacks %.1f %% whole",
+		buf_addf(line, "stacks %.1f %% whole",
 			 report_floor_percent(counter(report, "stack", "complete"), user));
-		if (is_well(report)) /* else the table has them */
-			add_nonzero(report->whole, "cut", ": ", &line);
-		buf_adds(&line, REPORT_DOT);
+		if (cuts)
+			add_nonzero(report->whole, "cut", ": ", line);
+		buf_adds(line, REPORT_DOT);
 	}
 	lost = add_nonzero(report->whole, "lost", ": ", &names);
 	if (lost || is_recorded(report)) {
-		buf_adds(&line, "lost ");
-		text_thousands(&line, lost);
-		buf_add(&line, names.data, names.len);
+		buf_adds(line, "lost ");
+		text_thousands(line, lost);
+		buf_add(line, names.data, names.len);
 	} else {
-		buf_adds(&line, "losses are not known: the file does not tell");
+		buf_adds(line, "losses are not known: the file does not tell");
 	}
 	if (missed) {
-		buf_adds(&line, REPORT_DOT "missed about ");
-		text_thousands(&line, missed);
-		buf_adds(&line, " of ");
-		text_thousands(&line, profile_meta(report->whole)->expected);
-		buf_adds(&line, " ticks");
+		buf_adds(line, REPORT_DOT "missed about ");
+		text_thousands(line, missed);
+		buf_adds(line, " of ");
+		text_thousands(line, profile_meta(report->whole)->expected);
+		buf_adds(line, " ticks");
 	}
-	add_nonzero(report->whole, "note", REPORT_DOT "noted: ", &line);
-	add_cost(report, &line);
-	if (buf_error(&line) || buf_error(&names))
-		return -ENOMEM;
+	add_nonzero(report->whole, "note", REPORT_DOT "noted: ", line);
+	add_cost(report, line);
+	return buf_error(line) || buf_error(&names) ? -ENOMEM : 0;
+}
+
+int report_quality_line(const struct profile *profile, struct buf *out)
+{
+	return add_line(&(const struct report){ .whole = profile }, true, out);
+}
+
+static int write_line(const struct report *report)
+{
+	autobuf struct buf line = { 0 };
+	int err = add_line(report, is_well(report), &line);
+
+	if (err)
+		return err;
 	buf_addc(report->out, '\n');
 	columns_wrap(report->out, line.data, 0, report->width, 2);
 	buf_addc(report->out, '\n');

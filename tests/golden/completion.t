@@ -56,7 +56,7 @@ completes 'what to help with' profile wick help pro
 completes 'which shell' bash wick completion ''
 completes 'no such command' '' wick nope ''
 completes 'a long option' --frequency wick record --fr
-completes 'two of them' '--self --stats' wick record --s
+completes 'three of them' '--self --stats --subtitle' wick record --s
 has 'a letter' -F wick record -
 has 'profile has its own' --user-stacks-only wick profile --
 completes 'what is not shown in help is not offered' '' wick record --no-

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The paths of a profile as one tree for a flame graph: process, then frames. In: a profile, or two to compare. Out: a
+ * node for each frame of each path, with what passes through it.
+ *
+ * Invariant: a node's number is greater than its parent's. Stacks of the profile share their beginnings already, so
+ * each (process, node of the profile) is visited once and nothing is looked up by hash; what then still stands twice
+ * under one parent (two addresses of one function) is left to the layout, which merges where it draws.
+ */
+#include "out/svg_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "out/out.h"
+#include "out/svg.h"
+#include "profile/profile.h"
+
+#define NO_LABEL 0u /* the empty text: of a sample that belongs to nobody */
+
+struct build {
+	struct svg_tree *tree;
+	const struct profile *profile;
+	bool before;      /* values are those before */
+	uint32_t *frames; /* frame -> label */
+	uint32_t *groups; /* sample -> label of its process */
+	uint32_t *order;  /* samples by group */
+	uint32_t *seen;   /* node of the profile -> node, of the process in hand if not smaller than its first */
+	uint32_t *path;
+	size_t path_cap;
+	struct map places; /* reversed only: (parent, label) -> node */
+	struct buf text;
+};
+
+static const char *const suffixes[FRAME_KINDS] = {
+	[FRAME_KERNEL] = "_[k]",
+	[FRAME_JIT] = "_[j]",
+	[FRAME_INLINE] = "_[i]",
+};
+
+static bool is_plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return false;
+	return true;
+}
+
+void svg_harmless(struct buf *out, const char *text, size_t len)
+{
+	if (is_plain(text, len)) {
+		buf_add(out, text, len);
+		return;
+	}
+	for (size_t at = 0; at < len;) {
+		uint32_t code = 0;
+		size_t size = text_utf8(text + at, len - at, &code);
+		/* U+FFFE and U+FFFF are characters of UTF-8, but not of XML. */
+		bool harmless = size && !text_is_control(code) && (code & 0xfffe) != 0xfffe;
+
+		size = size ? size : 1;
+		for (size_t i = 0; i < size && !harmless; i++)
+			buf_addf(out, "\\x%02x", (unsigned char)text[at + i]);
+		if (harmless)
+			buf_add(out, text + at, size);
+		at += size;
+	}
+}
+
+/* The label of the text in build->text, which is empty again after that. */
+static uint32_t intern_label(struct build *build)
+{
+	uint32_t label = buf_error(&build->text) ? UINT32_MAX
+						 : intern_bytes(build->tree->labels, build->text.data, build->text.len);
+
+	buf_clear(&build->text);
+	return label;
+}
+
+static uint32_t frame_label(struct build *build, uint32_t number)
+{
+	const struct profile_frame *frame = profile_frame(build->profile, number);
+	const char *suffix = frame->kind < FRAME_KINDS ? suffixes[frame->kind] : NULL;
+	size_t len;
+	const char *name = profile_text(build->profile, frame->name, &len);
+
+	if (frame->name && frame->kind != FRAME_CUT)
+		svg_harmless(&build->text, name, len);
+	else
+		out_frame_text(build->profile, number, &build->text);
+	if (suffix)
+		buf_adds(&build->text, suffix);
+	return intern_label(build);
+}
+
+/* Whether each frame has a label of its own: then what the profile tells apart is apart. */
+static int label_frames(struct build *build)
+{
+	uint32_t count = profile_count(build->profile, PROFILE_FRAMES), before = intern_count(build->tree->labels);
+
+	build->frames = calloc(count, sizeof(*build->frames));
+	if (!build->frames)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < count; i++) {
+		build->frames[i] = frame_label(build, i);
+		if (build->frames[i] == UINT32_MAX)
+			return -ENOMEM;
+	}
+	build->tree->merged &= intern_count(build->tree->labels) - before == count - 1;
+	return 0;
+}
+
+static uint32_t comm_label(struct build *build, uint32_t number)
+{
+	const struct profile_sample *sample = profile_sample(build->profile, number);
+	uint32_t comm = sample->comm ? sample->comm : profile_process(build->profile, sample->process)->comm;
+	size_t len;
+	const char *text = profile_text(build->profile, comm, &len);
+
+	if (!comm && !sample->process && sample->stack)
+		return NO_LABEL;
+	if (comm)
+		svg_harmless(&build->text, text, len);
+	else
+		buf_adds(&build->text, "[unnamed]");
+	return intern_label(build);
+}
+
+static bool same_owner(const struct profile_sample *a, const struct profile_sample *b)
+{
+	return a->comm == b->comm && a->process == b->process && !a->stack == !b->stack;
+}
+
+/* The label of each sample's process, and the samples in the order of these. */
+static int group_samples(struct build *build)
+{
+	uint32_t count = profile_count(build->profile, PROFILE_SAMPLES), labels, of_nobody = 0;
+	autofree uint32_t *places = NULL;
+
+	build->groups = calloc(count, sizeof(*build->groups));
+	build->order = calloc(count, sizeof(*build->order));
+	if (!build->groups || !build->order)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < count; i++) {
+		bool again =
+			i > 1 && same_owner(profile_sample(build->profile, i), profile_sample(build->profile, i - 1));
+
+		build->groups[i] = again ? build->groups[i - 1] : comm_label(build, i);
+		if (build->groups[i] == UINT32_MAX)
+			return -ENOMEM;
+		of_nobody += build->groups[i] == NO_LABEL;
+	}
+	/* The frames of some stand beside the names of the processes of others. */
+	build->tree->merged &= !of_nobody || of_nobody == count - 1;
+	labels = intern_count(build->tree->labels);
+	places = calloc((size_t)labels + 1, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < count; i++)
+		places[build->groups[i] + 1]++;
+	for (uint32_t i = 0; i < labels; i++)
+		places[i + 1] += places[i];
+	for (uint32_t i = 1; i < count; i++)
+		build->order[places[build->groups[i]]++] = i;
+	return 0;
+}
+
+static int grow(struct svg_tree *tree)
+{
+	uint32_t cap = tree->cap ? tree->cap + tree->cap / 2 : 1024;
+	struct svg_node *nodes;
+	uint64_t *before;
+
+	if (cap <= tree->cap)
+		return -ENOMEM;
+	nodes = reallocarray(tree->nodes, cap, sizeof(*nodes));
+	if (!nodes)
+		return -ENOMEM;
+	tree->nodes = nodes;
+	if (tree->before) {
+		before = reallocarray(tree->before, cap, sizeof(*before));
+		if (!before)
+			return -ENOMEM;
+		tree->before = before;
+	}
+	tree->cap = cap;
+	return 0;
+}
+
+/* A new node under the parent; 0 if memory is out. */
+static uint32_t add_node(struct svg_tree *tree, uint32_t parent, uint32_t label)
+{
+	uint32_t number = tree->len;
+
+	if (tree->len == tree->cap && grow(tree))
+		return 0;
+	tree->nodes[number] = (struct svg_node){ .parent = parent, .label = label, .next = tree->nodes[parent].first };
+	tree->nodes[parent].first = number;
+	if (tree->before)
+		tree->before[number] = 0;
+	tree->len++;
+	return number;
+}
+
+static int push(struct build *build, size_t depth, uint32_t number)
+{
+	if (depth == build->path_cap) {
+		size_t cap = build->path_cap ? build->path_cap * 2 : 256;
+		uint32_t *path = reallocarray(build->path, cap, sizeof(*path));
+
+		if (!path)
+			return -ENOMEM;
+		build->path = path;
+		build->path_cap = cap;
+	}
+	build->path[depth] = number;
+	return 0;
+}
+
+static uint32_t label_of(const struct build *build, uint32_t node)
+{
+	return build->frames[profile_node(build->profile, node)->frame];
+}
+
+/* The node of a stack under `top`: up to what this process has met already, then down. Parents have smaller numbers. */
+static int place_stack(struct build *build, uint32_t stack, uint32_t top, uint32_t first, uint32_t *ret)
+{
+	uint32_t node = stack, at;
+	size_t depth = 0;
+
+	for (; node && build->seen[node] < first; node = profile_node(build->profile, node)->parent) {
+		int err = push(build, depth++, node);
+
+		if (err)
+			return err;
+	}
+	at = node ? build->seen[node] : top;
+	while (depth--) {
+		at = add_node(build->tree, at, label_of(build, build->path[depth]));
+		if (!at)
+			return -ENOMEM;
+		build->seen[build->path[depth]] = at;
+	}
+	*ret = at;
+	return 0;
+}
+
+static void add_value(struct build *build, uint32_t node, uint64_t value)
+{
+	if (build->before)
+		build->tree->before[node] += value;
+	else
+		build->tree->nodes[node].value += value;
+}
+
+/* Samples of one process after those of another, so that `seen` is of one process at a time. */
+static int add_samples(struct build *build)
+{
+	uint32_t count = profile_count(build->profile, PROFILE_SAMPLES), first = 0, label = NO_LABEL, top = 0;
+
+	build->seen = calloc(profile_count(build->profile, PROFILE_NODES), sizeof(*build->seen));
+	if (!build->seen)
+		return -ENOMEM;
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		const struct profile_sample *sample = profile_sample(build->profile, build->order[i]);
+		uint32_t own = build->groups[build->order[i]], node;
+		int err;
+
+		if (!i || own != label) {
+			first = build->tree->len;
+			label = own;
+			top = label == NO_LABEL ? 0 : add_node(build->tree, 0, label);
+			if (label != NO_LABEL && !top)
+				return -ENOMEM;
+		}
+		err = place_stack(build, sample->stack, top, first, &node);
+		if (err)
+			return err;
+		add_value(build, node, sample->value);
+	}
+	return 0;
+}
+
+static uint32_t child(struct build *build, uint32_t parent, uint32_t label)
+{
+	uint64_t *place = map_put(&build->places, (uint64_t)parent << 32 | label);
+
+	if (place && !*place)
+		*place = add_node(build->tree, parent, label);
+	return place ? (uint32_t)*place : 0;
+}
+
+/* From the leaf to the process: such paths share nothing in the profile. */
+static int add_reversed(struct build *build)
+{
+	for (uint32_t i = 1; i < profile_count(build->profile, PROFILE_SAMPLES); i++) {
+		const struct profile_sample *sample = profile_sample(build->profile, i);
+		uint32_t at = 0;
+
+		for (uint32_t node = sample->stack; node; node = profile_node(build->profile, node)->parent) {
+			at = child(build, at, label_of(build, node));
+			if (!at)
+				return -ENOMEM;
+		}
+		if (build->groups[i] != NO_LABEL) {
+			at = child(build, at, build->groups[i]);
+			if (!at)
+				return -ENOMEM;
+		}
+		add_value(build, at, sample->value);
+	}
+	return 0;
+}
+
+static int add_profile(struct svg_tree *tree, const struct profile *profile, bool is_before, bool reverse)
+{
+	struct build build = { .tree = tree, .profile = profile, .before = is_before };
+	int err = label_frames(&build);
+
+	err = err ? err : group_samples(&build);
+	if (!err)
+		err = reverse ? add_reversed(&build) : add_samples(&build);
+	map_free(&build.places);
+	buf_free(&build.text);
+	free(build.path);
+	free(build.seen);
+	free(build.order);
+	free(build.groups);
+	free(build.frames);
+	return err;
+}
+
+int svg_tree_build(struct svg_tree *tree, const struct profile *before, const struct profile *after,
+		   const struct svg_options *options)
+{
+	int err = intern_new(&tree->labels);
+
+	tree->before = before ? calloc(1, sizeof(*tree->before)) : NULL;
+	err = err ? err : before && !tree->before ? -ENOMEM : grow(tree);
+	if (err)
+		return err;
+	tree->nodes[0] = (struct svg_node){ 0 };
+	tree->len = 1;
+	tree->merged = !before;
+	if (before) {
+		tree->before[0] = 0;
+		err = add_profile(tree, before, true, options->reverse);
+	}
+	err = err ? err : add_profile(tree, after, false, options->reverse);
+	if (options->reverse && !before)
+		tree->merged = true;
+	for (uint32_t i = tree->len; !err && i-- > 1;) {
+		tree->nodes[tree->nodes[i].parent].value += tree->nodes[i].value;
+		if (tree->before)
+			tree->before[tree->nodes[i].parent] += tree->before[i];
+	}
+	return err;
+}
+
+void svg_tree_free(struct svg_tree *tree)
+{
+	intern_free(tree->labels);
+	free(tree->nodes);
+	free(tree->before);
+	*tree = (struct svg_tree){ 0 };
+}

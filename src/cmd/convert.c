@@ -7,6 +7,7 @@
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
+#include "cmd/input.h"
 #include "cmd/outputs.h"
 #include "profile/profile.h"
 
@@ -15,10 +16,13 @@ struct convert_options {
 	const char *format;
 	const char *stats;
 	struct filter_options filter;
+	struct input_options input;
 };
 
 #define ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct convert_options, filter.field), help, hint },
+#define INPUT_ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct convert_options, input.field), help, hint },
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_list, offsetof(struct convert_options, outputs),
@@ -27,7 +31,7 @@ static const struct opt options[] = {
 	  "wick folded report" },
 	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON",
 	  "file" },
-	FILTER_OPTIONS(ROW){ 0 },
+	FILTER_OPTIONS(ROW) INPUT_OPTIONS(INPUT_ROW){ 0 },
 };
 
 static int convert(const struct convert_options *asked, const char *path)
@@ -37,7 +41,7 @@ static int convert(const struct convert_options *asked, const char *path)
 	int err = outputs_open(&outputs, &asked->outputs, asked->format, asked->stats);
 	int status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
 
-	err = err ? err : filters_read(&asked->filter, path, &profile);
+	err = err ? err : filters_read(&asked->filter, &asked->input, path, &profile);
 	err = err ? err : outputs_write(outputs, profile);
 	outputs_free(outputs);
 	profile_free(profile);

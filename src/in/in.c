@@ -83,7 +83,7 @@ static int read_all(const struct format *format, struct profile **ret, struct so
 		    struct in_request *request)
 {
 	struct span all;
-	int err = source_all(source, &all), got;
+	int err = source_all(source, !format->is, &all), got;
 	autofree char *why = err ? strdup(fail_text()) : NULL;
 
 	if (err && (!request->salvage || !all.len))
@@ -101,7 +101,7 @@ static int read_source(struct profile **ret, struct source *source, struct in_re
 	int err;
 
 	if (!begin.len) { /* or it could not be read at all */
-		err = source_all(source, &begin);
+		err = source_all(source, false, &begin);
 		return err ? err : fail_plain(-EINVAL, "the profile is empty: there is nothing to read");
 	}
 	err = refuse_others(begin);

@@ -22,6 +22,16 @@
 
 #define NO_FRAME (PROFILE_FULL - 1) /* a line that may stand among frames and is none */
 
+/* Lines that were met lately, whole: most of them come again soon. */
+#define RECENT 2048 /* a power of two */
+#define RECENT_LEN 120
+
+struct recent {
+	uint32_t frame;
+	uint32_t len; /* 0: none */
+	char line[RECENT_LEN];
+};
+
 struct moment {
 	uint64_t time_us;
 	uint32_t sample, cpu;
@@ -34,6 +44,7 @@ struct perf {
 	struct intern *lines; /* of frames, as far as they say which frame it is */
 	uint32_t *frames;     /* of each of them */
 	size_t frames_cap;
+	struct recent *recent;
 	struct stack stack;
 	struct buf scratch;
 	struct stack_types types;
@@ -189,8 +200,21 @@ static struct span take_address(struct span line, uint64_t *ret)
 	return span_from(line, at);
 }
 
-/* The frame of a line without its indentation; PROFILE_NONE if it is none. */
-static uint32_t frame_of(struct perf *perf, struct span line)
+/* Where a line is remembered: its first letters are its address. NULL if it is too short or too long. */
+static struct recent *recent_of(struct perf *perf, struct span line)
+{
+	uint64_t first, second;
+
+	if (line.len < 2 * sizeof(first) || line.len > RECENT_LEN)
+		return NULL;
+	memcpy(&first, line.data, sizeof(first));
+	memcpy(&second, line.data + sizeof(first), sizeof(second));
+	first = (first * 0x9e3779b97f4a7c15ULL ^ second) * 0xbf58476d1ce4e5b9ULL;
+	return &perf->recent[(first ^ line.len) >> 32 & (RECENT - 1)];
+}
+
+/* By what the line says, whatever its address. */
+static uint32_t find_frame(struct perf *perf, struct span line)
 {
 	uint64_t address;
 	struct span rest = take_address(line, &address), key = rest;
@@ -206,6 +230,23 @@ static uint32_t frame_of(struct perf *perf, struct span line)
 	if (!perf->frames[number])
 		perf->frames[number] = parse_frame(perf, rest.data != line.data, address, rest);
 	return perf->frames[number];
+}
+
+/* The frame of a line without its indentation; PROFILE_NONE if it is none. */
+static uint32_t frame_of(struct perf *perf, struct span line)
+{
+	struct recent *recent = recent_of(perf, line);
+	uint32_t frame;
+
+	if (recent && recent->len == line.len && !memcmp(recent->line, line.data, line.len))
+		return recent->frame;
+	frame = find_frame(perf, line);
+	if (recent) {
+		recent->frame = frame;
+		recent->len = (uint32_t)line.len;
+		memcpy(recent->line, line.data, line.len);
+	}
+	return frame;
 }
 
 static int add_moment(struct perf *perf, uint32_t sample)
@@ -402,10 +443,13 @@ int in_perf(struct profile **ret, struct source *source, struct in_request *requ
 
 	err = err ? err : stack_init(&perf.stack);
 	err = err ? err : intern_new(&perf.lines);
+	perf.recent = calloc(RECENT, sizeof(*perf.recent));
+	err = err || perf.recent ? err : -ENOMEM;
 	err = err ? full() : read_lines(&perf);
 	err = err ? err : finish(&perf);
 	intern_free(perf.lines);
 	free(perf.frames);
+	free(perf.recent);
 	free(perf.moments);
 	buf_free(&perf.scratch);
 	stack_free(&perf.stack);

@@ -23,8 +23,12 @@
 #define WINDOW_SIZE (256u << 10)
 #define LINE_MAX_LEN (1u << 20)
 #define ALL_MAX ((size_t)2 << 30)
+/* What unpacks to more than so many times its size, from so many bytes on, is no profile. In memory there is less room. */
 #define RATIO_MAX 1000
 #define RATIO_FREE ((uint64_t)256 << 20)
+#define ALL_RATIO_MAX 200
+#define ALL_RATIO_FREE ((uint64_t)64 << 20)
+#define ALL_LINE_MAX ((size_t)16 << 20)
 #define XZ_MEMORY ((uint64_t)256 << 20)
 
 enum packing { PLAIN, GZIP, ZSTD, XZ };
@@ -46,6 +50,7 @@ struct source {
 	bool fd_ended; /* of the packed ones */
 	enum packing packing;
 	bool inside; /* a packed stream has begun and not ended */
+	bool whole;  /* all of it is wanted in memory */
 	const char *at, *end;
 	char *window;
 	size_t window_cap;
@@ -203,7 +208,8 @@ static ssize_t more(struct source *source, char *to, size_t room)
 	if (got <= 0)
 		return got;
 	source->unpacked += (uint64_t)got;
-	if (source->unpacked > RATIO_FREE && source->unpacked / RATIO_MAX > source->taken)
+	if (source->unpacked > (source->whole ? ALL_RATIO_FREE : RATIO_FREE) &&
+	    source->unpacked / (source->whole ? ALL_RATIO_MAX : RATIO_MAX) > source->taken)
 		return fail_plain(-EFBIG, "%llu bytes unpack to more than %llu: no profile does, it is not read further",
 				  (unsigned long long)source->taken, (unsigned long long)source->unpacked);
 	return got;
@@ -388,10 +394,31 @@ size_t source_line_number(const struct source *source)
 	return source->lines;
 }
 
-int source_all(struct source *source, struct span *ret)
+/* Until the end. Text is given up as soon as a line is longer than any stack could be. */
+static int fill_all(struct source *source, bool text)
+{
+	size_t line = 0, seen = 0; /* where the last line begins; up to where that is known */
+
+	while (!source->ended && !source->err) {
+		size_t len = (size_t)(source->end - source->at);
+		const char *newline = text && len > seen ? memrchr(source->at + seen, '\n', len - seen) : NULL;
+
+		line = newline ? (size_t)(newline + 1 - source->at) : line;
+		seen = len;
+		if (text && len - line > ALL_LINE_MAX)
+			return source->err = fail_plain(-EFBIG, "byte %zu: a line of more than 16 MiB begins here",
+							line);
+		fill(source);
+	}
+	return source->err;
+}
+
+int source_all(struct source *source, bool text, struct span *ret)
 {
 	struct stat stat;
+	int err;
 
+	source->whole = true;
 	/* One large step instead of many doublings, if the size is known. */
 	if (source->packing == PLAIN && source->fd >= 0 && !fstat(source->fd, &stat) && S_ISREG(stat.st_mode) &&
 	    (size_t)stat.st_size < ALL_MAX && (size_t)stat.st_size >= source->window_cap) {
@@ -405,6 +432,7 @@ int source_all(struct source *source, struct span *ret)
 			source->end = source->at + kept;
 		}
 	}
-	*ret = source_peek(source, SIZE_MAX);
-	return source->err;
+	err = fill_all(source, text);
+	*ret = (struct span){ source->at, (size_t)(source->end - source->at) };
+	return err;
 }

@@ -27,7 +27,7 @@ int source_line(struct source *source, struct span *ret);
 /* The number of the line that was taken last, from 1. */
 size_t source_line_number(const struct source *source);
 
-/* Everything that is left, good until source_free. After an error *ret is what could be read. */
-int source_all(struct source *source, struct span *ret);
+/* Everything that is left, good until source_free; text has lines. After an error *ret is what could be read. */
+int source_all(struct source *source, bool text, struct span *ret);
 
 #endif

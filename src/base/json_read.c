@@ -38,7 +38,8 @@ size_t json_in_place(const struct json_in *json)
 /* The next letter that is not blank, not taken; NUL at the end. */
 static char next(struct json_in *json)
 {
-	while (json->at < json->end && (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t'))
+	while (json->at < json->end &&
+	       (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t'))
 		json->at++;
 	return json->at < json->end ? *json->at : '\0';
 }
@@ -322,8 +323,8 @@ void json_in_skip(struct json_in *json)
 	struct span key;
 
 	do {
-		if (json->depth > depth && !(json->brackets[json->depth - 1] == '{' ? json_in_key(json, &key)
-										  : json_in_element(json)))
+		if (json->depth > depth &&
+		    !(json->brackets[json->depth - 1] == '{' ? json_in_key(json, &key) : json_in_element(json)))
 			continue;
 		switch (json_in_peek(json)) {
 		case '{':

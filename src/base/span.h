@@ -89,6 +89,15 @@ static inline bool span_u64(struct span span, uint64_t *ret)
 	return span.len > 0;
 }
 
+/* Adds to a sum of foreign numbers; false, and it stays what it was, if that would not fit. */
+static inline bool span_add(uint64_t *sum, uint64_t value)
+{
+	if (value > UINT64_MAX - *sum)
+		return false;
+	*sum += value;
+	return true;
+}
+
 static inline int span_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

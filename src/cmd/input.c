@@ -33,8 +33,8 @@ int input_read(struct profile **ret, const char *path, const struct input_option
 {
 	bool standard = !strcmp(path, "-");
 	const char *shown = standard ? "standard input" : path;
-	autoclose int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) :
-				      open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	autoclose int fd =
+		standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	struct in_request request = { .type = options->type, .salvage = options->salvage };
 	int err;
 

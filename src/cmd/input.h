@@ -15,8 +15,8 @@ struct input_options {
 };
 
 /* Each option once, for the tables of commands: ROW(name, value, reader, field of struct input_options, help, hint). */
-#define INPUT_OPTIONS(ROW)                                                                                     \
-	ROW("type", "NAME", opt_text, type, "which values to read, where a file has several", NULL)            \
+#define INPUT_OPTIONS(ROW)                                                                          \
+	ROW("type", "NAME", opt_text, type, "which values to read, where a file has several", NULL) \
 	ROW("salvage", NULL, opt_flag, salvage, "of a damaged file, read what stands before the damage", NULL)
 
 /* "-" is standard input. What is wrong is said with fail(), and the path with it; what else is to say, on stderr. */

@@ -93,9 +93,8 @@ static uint32_t add_frame(struct bcc *bcc, struct span text, bool kernel)
 	if (plus) /* (/lib/libc.so.6+0x1234) */
 		line.module.len = (size_t)(plus - line.module.data);
 	if (!kernel && line.module.len && !span_is(line.module, "unknown")) {
-		const struct profile_file file = {
-			.path = profile_bytes(bcc->profile, line.module.data, line.module.len)
-		};
+		const struct profile_file file = { .path = profile_bytes(bcc->profile, line.module.data,
+									 line.module.len) };
 
 		frame.file = profile_add_file(bcc->profile, &file);
 	}
@@ -171,7 +170,7 @@ static int read_count(struct bcc *bcc, struct span text)
 
 	if (!span_u64(text, &bcc->sample.value))
 		return wrong(bcc, "a count was expected");
-	if (__builtin_add_overflow(bcc->sum, bcc->sample.value, &bcc->sum))
+	if (!span_add(&bcc->sum, bcc->sample.value))
 		return wrong(bcc, "the counts add up to more than can be");
 	err = push_frames(bcc);
 	if (err)

@@ -35,7 +35,7 @@ struct bpftrace {
 	struct in_request *request;
 	struct stack stack;
 	struct stack_types types;
-	struct buf key; /* of the entry being read, from its @ to before `]: ` */
+	struct buf key;  /* of the entry being read, from its @ to before `]: ` */
 	size_t name_len; /* its first bytes are the map's name */
 	bool inside;     /* the key goes on */
 	size_t line;
@@ -246,7 +246,7 @@ static int add_entry(struct bpftrace *bpftrace, struct span name, struct span ke
 	if (err)
 		return err;
 	sample.stack = stack_node(&bpftrace->stack, bpftrace->profile);
-	if (__builtin_add_overflow(bpftrace->sum, value, &bpftrace->sum))
+	if (!span_add(&bpftrace->sum, value))
 		return fail_plain(-EINVAL, "line %zu: the counts add up to more than can be", bpftrace->line);
 	if (profile_add_sample(bpftrace->profile, &sample) == PROFILE_FULL)
 		return full();
@@ -394,7 +394,8 @@ static int read_lines(struct bpftrace *bpftrace, struct source *source)
 			err = read_line(bpftrace, line);
 	}
 	if (!err && bpftrace->inside)
-		err = fail_plain(-EINVAL, "line %zu: cut off in the middle of a key: `]: N` is missing", bpftrace->line);
+		err = fail_plain(-EINVAL, "line %zu: cut off in the middle of a key: `]: N` is missing",
+				 bpftrace->line);
 	return err ? in_salvage(bpftrace->request, err, bpftrace->count) : 0;
 }
 

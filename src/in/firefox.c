@@ -22,7 +22,7 @@
 
 struct thread {
 	uint32_t name, process_name; /* strings */
-	uint64_t pid, again; /* "12.3": the fourth process that was 12 */
+	uint64_t pid, again;         /* "12.3": the fourth process that was 12 */
 	uint64_t tid;
 	bool has_pid;
 };
@@ -93,9 +93,8 @@ static uint32_t kind_of(const struct firefox *firefox, int64_t category, int64_t
 static uint32_t add_frame(struct firefox *firefox, const struct firefox_tables *tables, int64_t row)
 {
 	int64_t function = firefox_at(&tables->frame_function, row);
-	struct span module = string_at(firefox, tables,
-				       firefox_at(&tables->resource_name,
-						  firefox_at(&tables->function_resource, function)));
+	struct span module = string_at(
+		firefox, tables, firefox_at(&tables->resource_name, firefox_at(&tables->function_resource, function)));
 	struct span name = string_at(firefox, tables, firefox_at(&tables->function_name, function));
 	struct profile_frame frame = { .kind = kind_of(firefox, firefox_at(&tables->frame_category, row),
 						       firefox_at(&tables->frame_depth, row), module) };
@@ -145,8 +144,8 @@ static void add_stacks(struct firefox *firefox, const struct firefox_tables *tab
 		}
 		if (!frames[frame])
 			frames[frame] = add_frame(firefox, tables, frame);
-		firefox->nodes[i] = profile_add_node(firefox->profile, prefix < 0 ? 0 : firefox->nodes[prefix],
-						     frames[frame]);
+		firefox->nodes[i] =
+			profile_add_node(firefox->profile, prefix < 0 ? 0 : firefox->nodes[prefix], frames[frame]);
 		if (firefox->nodes[i] == PROFILE_FULL)
 			run_out(firefox);
 	}
@@ -169,7 +168,8 @@ static void read_pid(struct firefox *firefox, struct thread *thread)
 		text = json_in_text(json);
 		dot = memchr(text.data, '.', text.len);
 		rest = dot ? span_from(text, (size_t)(dot + 1 - text.data)) : (struct span){ "", 0 };
-		thread->has_pid = span_u64(dot ? (struct span){ text.data, (size_t)(dot - text.data) } : text, &thread->pid);
+		thread->has_pid =
+			span_u64(dot ? (struct span){ text.data, (size_t)(dot - text.data) } : text, &thread->pid);
 		if (!span_u64(rest, &thread->again))
 			thread->again = 0;
 	} else {
@@ -219,12 +219,12 @@ static void add_sample(struct firefox *firefox, struct profile_sample sample, si
 
 	if (stack >= (int64_t)firefox->nodes_len || weight < 0) {
 		stop(firefox, stack >= 0 && weight >= 0 ? "before here, a stack that exists was expected"
-							 : "before here, a weight of 0 or more was expected");
+							: "before here, a weight of 0 or more was expected");
 		return;
 	}
 	sample.stack = stack < 0 ? PROFILE_NONE : firefox->nodes[stack];
 	sample.value = (uint64_t)weight;
-	if (__builtin_add_overflow(firefox->sum, sample.value, &firefox->sum))
+	if (!span_add(&firefox->sum, sample.value))
 		stop(firefox, "the weights add up to more than can be");
 	number = profile_add_sample(firefox->profile, &sample);
 	if (number == PROFILE_FULL)
@@ -369,8 +369,10 @@ static struct parts find_parts(struct json_in *json)
 	for (json_in_begin(json, '{'); json_in_key(json, &key);) {
 		const struct {
 			const char *name, **mark;
-		} known[] = { { "meta", &parts.meta },		 { "shared", &parts.shared },
-			      { "threads", &parts.threads },	 { "processes", &parts.processes } };
+		} known[] = { { "meta", &parts.meta },
+			      { "shared", &parts.shared },
+			      { "threads", &parts.threads },
+			      { "processes", &parts.processes } };
 
 		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 			if (span_is(key, known[i].name))
@@ -441,8 +443,7 @@ static int read_all(struct firefox *firefox)
 		err = fail_plain(-EINVAL, "byte %zu: %s", json_in_place(json), json->bad);
 		return in_salvage(firefox->request, err, firefox->count);
 	}
-	return firefox->threads ? 0
-				: fail_plain(-EINVAL, "JSON without threads: no profile of Firefox or speedscope");
+	return firefox->threads ? 0 : fail_plain(-EINVAL, "JSON without threads: no profile of Firefox or speedscope");
 }
 
 static int finish(struct firefox *firefox)

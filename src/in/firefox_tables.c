@@ -27,7 +27,8 @@ static bool push(struct json_in *json, struct firefox_column *column, int64_t va
 	size_t len = column->len;
 
 	if (!(len & (len - 1))) {
-		int64_t *grown = len < ROWS_MAX ? reallocarray(column->values, len ? len * 2 : 1, sizeof(*grown)) : NULL;
+		int64_t *grown =
+			len < ROWS_MAX ? reallocarray(column->values, len ? len * 2 : 1, sizeof(*grown)) : NULL;
 
 		if (!grown) {
 			json_in_fail(json, "fewer rows were expected");

@@ -30,6 +30,7 @@
 #include "profile/profile.h"
 
 #define PAIRS_SEEN 1000 /* lines that are looked at */
+#define PAIRS_LEAST 3
 #define COMM_MAX 15
 #define DEPTH_MAX 65536
 #define SUFFIX_LEN 4 /* _[k] */
@@ -191,16 +192,17 @@ static int next_line(struct folded *folded, struct line *ret)
 	return 0;
 }
 
-/* Do all lines have two counts, as far as is looked? A name may end in a number, but not on every line. */
+/* Do all lines have two counts, as far as is looked? A name may end in a number, but not on every one of a few lines. */
 static bool has_pairs(struct text text)
 {
 	struct folded folded = { .rest = text, .pairs = true };
 	struct line line;
+	size_t lines = 0;
 	int more = 1;
 
-	while (folded.number < PAIRS_SEEN && (more = next_line(&folded, &line)) > 0)
-		;
-	return more >= 0 && folded.number;
+	while (lines < PAIRS_SEEN && (more = next_line(&folded, &line)) > 0)
+		lines++;
+	return more >= 0 && lines >= PAIRS_LEAST;
 }
 
 static int hex_digit(char c)
@@ -540,7 +542,7 @@ static int add_line(struct folded *folded, const struct line *line)
 	const struct level *leaf;
 	int err;
 
-	if (__builtin_add_overflow(folded->sum, line->count, &folded->sum))
+	if (!span_add(&folded->sum, line->count))
 		return fail_plain(-EINVAL, "line %zu: the counts add up to more than can be", folded->number);
 	err = add_stack(folded, line->stack);
 	if (err)

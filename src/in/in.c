@@ -42,14 +42,10 @@ static const struct format {
 	in_bytes_reader *bytes;
 	in_stream_reader *stream;
 } formats[] = {
-	{ is_wick, in_wick, NULL },
-	{ in_is_speedscope, in_speedscope, NULL },
-	{ in_is_firefox, in_firefox, NULL },
-	{ in_is_bpftrace, NULL, in_bpftrace },
-	{ in_is_bcc, NULL, in_bcc },
-	{ in_is_perf, NULL, in_perf },
-	{ in_is_pprof, in_pprof, NULL },
-	{ NULL, in_folded, NULL },
+	{ is_wick, in_wick, NULL },          { in_is_speedscope, in_speedscope, NULL },
+	{ in_is_firefox, in_firefox, NULL }, { in_is_bpftrace, NULL, in_bpftrace },
+	{ in_is_bcc, NULL, in_bcc },         { in_is_perf, NULL, in_perf },
+	{ in_is_pprof, in_pprof, NULL },     { NULL, in_folded, NULL },
 };
 
 int in_salvage(struct in_request *request, int err, uint64_t records)

@@ -54,9 +54,12 @@ struct perf {
 	uint32_t process;
 	struct moment *moments;
 	size_t moments_len, moments_cap;
-	uint64_t period; /* of all, or 0 */
+	uint64_t *weights; /* of each sample of the profile: the sum of its periods */
+	size_t weights_cap;
+	uint64_t period, weight; /* of the first, and of all together */
 	uint64_t count;
 	bool periods_differ;
+	bool by_wick; /* what stands for the period is a count */
 };
 
 static int full(void)
@@ -265,11 +268,37 @@ static int add_moment(struct perf *perf, uint32_t sample)
 	return 0;
 }
 
+/* If all periods are equal they are one fact of the profile; else each counts for what it stands for, as in perf report. */
+static int add_weight(struct perf *perf, uint32_t sample)
+{
+	uint64_t period = perf->head.period ? perf->head.period : 1;
+
+	if (sample >= perf->weights_cap) {
+		size_t cap = perf->weights_cap ? perf->weights_cap * 2 : 1024;
+		uint64_t *grown = reallocarray(perf->weights, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + perf->weights_cap, 0, (cap - perf->weights_cap) * sizeof(*grown));
+		perf->weights = grown;
+		perf->weights_cap = cap;
+	}
+	if (!span_add(&perf->weight, period))
+		return fail_plain(-EINVAL, "line %zu: the periods add up to more than can be",
+				  source_line_number(perf->source));
+	perf->weights[sample] += period;
+	if (!perf->count++)
+		perf->period = perf->head.period;
+	perf->periods_differ |= perf->head.period != perf->period;
+	return 0;
+}
+
 /* The sample whose head and frames were read. */
 static int close_sample(struct perf *perf)
 {
 	struct profile_sample sample = { .value = 1, .process = perf->process, .comm = perf->comm };
 	uint32_t number;
+	int err;
 
 	if (perf->state != GATHERING) {
 		perf->state = OUTSIDE;
@@ -281,10 +310,8 @@ static int close_sample(struct perf *perf)
 	number = profile_add_sample(perf->profile, &sample);
 	if (number == PROFILE_FULL || (perf->head.has_time && add_moment(perf, number)))
 		return full();
-	if (!perf->count++)
-		perf->period = perf->head.period;
-	perf->periods_differ |= perf->head.period != perf->period;
-	return 0;
+	err = add_weight(perf, number);
+	return err == -ENOMEM ? full() : err;
 }
 
 /* One number is a thread's: of its process the name is known alone. */
@@ -296,7 +323,8 @@ static uint32_t add_process(struct perf *perf)
 	if (!perf->head.has_pid || (!perf->head.pid && !perf->head.tid && !span_begins(perf->head.comm, "swapper")))
 		return stack_process_named(perf->profile, perf->comm);
 	number = profile_add_process(perf->profile, perf->head.pid, 0);
-	if (number != PROFILE_FULL && (perf->head.pid == perf->head.tid || !profile_process(perf->profile, number)->comm))
+	if (number != PROFILE_FULL &&
+	    (perf->head.pid == perf->head.tid || !profile_process(perf->profile, number)->comm))
 		profile_process(perf->profile, number)->comm = perf->comm;
 	return number;
 }
@@ -308,7 +336,8 @@ static int open_sample(struct perf *perf, struct perf_head *head)
 	perf->state = stack_type(&perf->types, perf->profile, head->event) ? GATHERING : PASSING;
 	if (perf->state == PASSING)
 		return 0;
-	perf->comm = span_is(head->comm, "[unnamed]") ? PROFILE_NONE : stack_unescape(perf->profile, head->comm, &perf->scratch);
+	perf->comm = span_is(head->comm, "[unnamed]") ? PROFILE_NONE
+						      : stack_unescape(perf->profile, head->comm, &perf->scratch);
 	perf->process = add_process(perf);
 	return perf->process == PROFILE_FULL ? full() : 0;
 }
@@ -376,6 +405,7 @@ static int read_line(struct perf *perf, struct span line)
 	if (indent == line.len)
 		return close_sample(perf);
 	if (!indent && line.data[0] == '#') {
+		perf->by_wick |= span_begins(line, "# wick version");
 		perf_comment(perf->profile, line);
 		return 0;
 	}
@@ -411,16 +441,46 @@ static int add_events(struct perf *perf)
 	return 0;
 }
 
+/* Values become sums of periods. */
+static int use_weights(struct perf *perf)
+{
+	for (uint32_t i = 1; i < profile_count(perf->profile, PROFILE_SAMPLES); i++) {
+		struct profile_sample sample = *profile_sample(perf->profile, i);
+
+		sample.value = perf->weights[i] - sample.value; /* which is added to what is there */
+		if (profile_add_sample(perf->profile, &sample) == PROFILE_FULL)
+			return full();
+	}
+	return 0;
+}
+
+static uint32_t unit_of(struct perf *perf, bool weighted)
+{
+	size_t len;
+	const char *event = profile_text(perf->profile, perf->types.chosen, &len);
+	const char *colon = memchr(event, ':', len);
+	struct span name = { event, colon ? (size_t)(colon - event) : len };
+
+	if (!weighted || perf->by_wick)
+		return profile_string(perf->profile, "samples");
+	if (span_is(name, "cpu-clock") || span_is(name, "task-clock"))
+		return profile_string(perf->profile, "nanoseconds");
+	return profile_bytes(perf->profile, name.data, name.len);
+}
+
 static int finish(struct perf *perf)
 {
 	struct profile_meta *meta = profile_meta(perf->profile);
+	bool weighted = perf->periods_differ || (perf->by_wick && perf->period > 1);
 	int err = add_events(perf);
 
-	if (!err && profile_add_counter(perf->profile, "total", "counted", perf->count))
+	if (!err && weighted)
+		err = use_weights(perf);
+	if (!err && profile_add_counter(perf->profile, "total", "counted", weighted ? perf->weight : perf->count))
 		err = full();
-	meta->unit = profile_string(perf->profile, "samples");
+	meta->unit = unit_of(perf, weighted);
 	meta->event = perf->types.chosen;
-	meta->period = perf->periods_differ ? 0 : perf->period;
+	meta->period = weighted || perf->by_wick ? 0 : perf->period;
 	return err ? err : stack_types_end(&perf->types, perf->profile, perf->request);
 }
 
@@ -451,6 +511,7 @@ int in_perf(struct profile **ret, struct source *source, struct in_request *requ
 	free(perf.frames);
 	free(perf.recent);
 	free(perf.moments);
+	free(perf.weights);
 	buf_free(&perf.scratch);
 	stack_free(&perf.stack);
 	if (err)

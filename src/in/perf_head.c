@@ -123,8 +123,8 @@ void perf_comment(struct profile *profile, struct span line)
 		uint32_t *string;
 		uint64_t *number;
 	} known[] = {
-		{ "hostname", &meta->host, NULL }, { "os release", &meta->kernel, NULL },
-		{ "arch", &meta->arch, NULL },     { "cmdline", &meta->command, NULL },
+		{ "hostname", &meta->host, NULL },      { "os release", &meta->kernel, NULL },
+		{ "arch", &meta->arch, NULL },          { "cmdline", &meta->command, NULL },
 		{ "nrcpus online", NULL, &meta->cpus },
 	};
 	const char *colon = memchr(line.data, ':', line.len);

@@ -27,7 +27,7 @@ struct pprof {
 	struct in_request *request;
 	struct pprof_file file;
 	const void *data;
-	size_t type; /* index of the values that are read */
+	size_t type;      /* index of the values that are read */
 	uint32_t *frames; /* of all locations that were met */
 	size_t frames_len, frames_cap;
 	struct stack stack;
@@ -88,7 +88,8 @@ static uint32_t add_file(struct pprof *pprof, struct pprof_mapping *mapping, uin
 		return mapping->file;
 	mapping->known = true;
 	if (kind == FRAME_KERNEL && (span_begins(path, "[kernel") || span_ends(path, "vmlinux") || !path.len)) {
-		profile_meta(pprof->profile)->kernel_build_id = add_build_id(pprof, string_at(pprof, mapping->build_id));
+		profile_meta(pprof->profile)->kernel_build_id =
+			add_build_id(pprof, string_at(pprof, mapping->build_id));
 		return mapping->file = PROFILE_NONE;
 	}
 	if (kind == FRAME_KERNEL && span_begins(path, "[") && span_ends(path, "]"))
@@ -329,7 +330,7 @@ static int finish_sample(struct pprof *pprof, struct profile_sample *sample)
 	else if (sample->process && sample->comm && !profile_process(pprof->profile, sample->process)->comm)
 		profile_process(pprof->profile, sample->process)->comm = sample->comm;
 	sample->stack = stack_node(&pprof->stack, pprof->profile);
-	if (__builtin_add_overflow(pprof->sum, sample->value, &pprof->sum))
+	if (!span_add(&pprof->sum, sample->value))
 		return fail_plain(-EINVAL, "sample %zu: the values add up to more than can be", pprof->number);
 	if (profile_add_sample(pprof->profile, sample) == PROFILE_FULL)
 		return full();

@@ -80,14 +80,14 @@ static void *grow(void *table, size_t len, size_t size)
 	return reallocarray(table, len ? len * 2 : 1, size);
 }
 
-#define ADD(file, table)                                                                                       \
-	({                                                                                                     \
-		void *grown = grow((file)->table, (file)->table##_len, sizeof(*(file)->table));                \
-		if (grown) {                                                                                   \
-			(file)->table = grown;                                                                 \
-			memset(&(file)->table[(file)->table##_len], 0, sizeof(*(file)->table));                \
-		}                                                                                              \
-		grown ? &(file)->table[(file)->table##_len++] : NULL;                                          \
+#define ADD(file, table)                                                                        \
+	({                                                                                      \
+		void *grown = grow((file)->table, (file)->table##_len, sizeof(*(file)->table)); \
+		if (grown) {                                                                    \
+			(file)->table = grown;                                                  \
+			memset(&(file)->table[(file)->table##_len], 0, sizeof(*(file)->table)); \
+		}                                                                               \
+		grown ? &(file)->table[(file)->table##_len++] : NULL;                           \
 	})
 
 /* Ids may be any numbers but 0, each once. */
@@ -140,8 +140,13 @@ static int add_mapping(struct pprof_file *file, struct span bytes)
 	if (!mapping)
 		return -ENOMEM;
 	while ((more = proto_next(&in, &field)) > 0) {
-		uint64_t *const fields[] = { NULL,	      &id,	      &mapping->start,	  &mapping->limit,
-					     &mapping->offset, &mapping->path, &mapping->build_id };
+		uint64_t *const fields[] = { NULL,
+					     &id,
+					     &mapping->start,
+					     &mapping->limit,
+					     &mapping->offset,
+					     &mapping->path,
+					     &mapping->build_id };
 
 		if (field.number < sizeof(fields) / sizeof(*fields))
 			*fields[field.number] = field.value;
@@ -270,8 +275,8 @@ static int add_field(struct pprof_file *file, const struct proto_field *field)
 
 int pprof_parse(struct pprof_file *file, const void *data, size_t len)
 {
-	static const char *const names[] = { "a field", "a sample type", "a sample",   "a mapping",
-					     "a location", "a function",	 "a string" };
+	static const char *const names[] = { "a field",    "a sample type", "a sample", "a mapping",
+					     "a location", "a function",    "a string" };
 	struct cursor in = cursor_of(data, len);
 	struct proto_field field = { 0 };
 	int err = 0, more;

@@ -210,7 +210,8 @@ static ssize_t more(struct source *source, char *to, size_t room)
 	source->unpacked += (uint64_t)got;
 	if (source->unpacked > (source->whole ? ALL_RATIO_FREE : RATIO_FREE) &&
 	    source->unpacked / (source->whole ? ALL_RATIO_MAX : RATIO_MAX) > source->taken)
-		return fail_plain(-EFBIG, "%llu bytes unpack to more than %llu: no profile does, it is not read further",
+		return fail_plain(-EFBIG,
+				  "%llu bytes unpack to more than %llu: no profile does, it is not read further",
 				  (unsigned long long)source->taken, (unsigned long long)source->unpacked);
 	return got;
 }
@@ -406,8 +407,8 @@ static int fill_all(struct source *source, bool text)
 		line = newline ? (size_t)(newline + 1 - source->at) : line;
 		seen = len;
 		if (text && len - line > ALL_LINE_MAX)
-			return source->err = fail_plain(-EFBIG, "byte %zu: a line of more than 16 MiB begins here",
-							line);
+			return source->err =
+				       fail_plain(-EFBIG, "byte %zu: a line of more than 16 MiB begins here", line);
 		fill(source);
 	}
 	return source->err;

@@ -119,9 +119,12 @@ static double factor_of(struct span unit, const char **ret)
 		const char *unit, *becomes;
 		double factor;
 	} units[] = {
-		{ "nanoseconds", "nanoseconds", 1 },	{ "microseconds", "nanoseconds", 1e3 },
-		{ "milliseconds", "nanoseconds", 1e6 }, { "seconds", "nanoseconds", 1e9 },
-		{ "bytes", "bytes", 1 },		{ "none", "samples", 1 },
+		{ "nanoseconds", "nanoseconds", 1 },
+		{ "microseconds", "nanoseconds", 1e3 },
+		{ "milliseconds", "nanoseconds", 1e6 },
+		{ "seconds", "nanoseconds", 1e9 },
+		{ "bytes", "bytes", 1 },
+		{ "none", "samples", 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
@@ -165,7 +168,7 @@ static void add_sample(struct speedscope *scope, size_t depth, uint64_t value)
 	if (sample.comm)
 		sample.process = stack_process_named(scope->profile, sample.comm);
 	sample.stack = stack_node(&scope->stack, scope->profile);
-	if (__builtin_add_overflow(scope->sum, value, &scope->sum)) {
+	if (!span_add(&scope->sum, value)) {
 		stop(scope, "the weights add up to more than can be");
 	} else if (profile_add_sample(scope->profile, &sample) == PROFILE_FULL) {
 		scope->full = true;
@@ -402,10 +405,13 @@ static void rewind_to(struct speedscope *scope, const char *mark)
 
 static int read_parts(struct speedscope *scope)
 {
+	const char *damage, *damage_at;
 	int err;
 
 	find_members(scope);
-	if (scope->json.bad && (!scope->request->salvage || !scope->frames_at || !scope->profiles_at))
+	damage = scope->json.bad;
+	damage_at = scope->json.at;
+	if (damage && (!scope->request->salvage || !scope->frames_at || !scope->profiles_at))
 		return say(scope);
 	if (!scope->frames_at || !scope->profiles_at)
 		return fail_plain(-EINVAL, "a speedscope file without %s", scope->frames_at ? "profiles" : "frames");
@@ -418,6 +424,10 @@ static int read_parts(struct speedscope *scope)
 	rewind_to(scope, scope->profiles_at);
 	for (json_in_begin(&scope->json, '['); json_in_element(&scope->json);)
 		read_profile(scope);
+	if (!scope->json.bad && damage) { /* behind all profiles */
+		json_in_goto(&scope->json, damage_at);
+		stop(scope, damage);
+	}
 	err = scope->json.bad ? say(scope) : 0;
 	return err ? in_salvage(scope->request, err, scope->count) : 0;
 }

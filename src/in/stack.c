@@ -83,10 +83,22 @@ uint32_t stack_kind(struct span module, uint64_t address)
 
 bool stack_is_kernel_root(struct span symbol)
 {
-	static const char *const roots[] = { "entry_",	     "asm_",	     "ret_from_fork",  "secondary_startup",
-					     "do_syscall_",  "x64_sys_call", "el0t_",	       "el0_",
-					     "start_kernel", "common_startup_", "cpu_startup_entry", "kthread+",
-					     "__do_softirq", "handle_softirqs", "ret_fast_syscall", "vectors" };
+	static const char *const roots[] = { "entry_",
+					     "asm_",
+					     "ret_from_fork",
+					     "secondary_startup",
+					     "do_syscall_",
+					     "x64_sys_call",
+					     "el0t_",
+					     "el0_",
+					     "start_kernel",
+					     "common_startup_",
+					     "cpu_startup_entry",
+					     "kthread+",
+					     "__do_softirq",
+					     "handle_softirqs",
+					     "ret_fast_syscall",
+					     "vectors" };
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++)
 		if (span_begins(symbol, roots[i]))
@@ -107,8 +119,8 @@ uint32_t stack_unescape(struct profile *profile, struct span text, struct buf *s
 	buf_clear(scratch);
 	for (size_t i = 0; i < text.len; i++) {
 		if (is_escape(text, i)) {
-			buf_addc(scratch, (char)(span_hex_digit(text.data[i + 2]) << 4 |
-						 span_hex_digit(text.data[i + 3])));
+			buf_addc(scratch,
+				 (char)(span_hex_digit(text.data[i + 2]) << 4 | span_hex_digit(text.data[i + 3])));
 			i += 3;
 		} else {
 			buf_addc(scratch, text.data[i]);

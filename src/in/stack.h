@@ -62,7 +62,7 @@ uint32_t stack_process_named(struct profile *profile, uint32_t comm);
 /* The types of values met in a file, and which of them is read. */
 #define STACK_TYPES_MAX 64
 struct stack_types {
-	const char *wanted; /* NULL: the first */
+	const char *wanted;              /* NULL: the first */
 	uint32_t names[STACK_TYPES_MAX]; /* strings of the profile */
 	size_t len;
 	uint32_t chosen;

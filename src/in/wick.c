@@ -399,8 +399,9 @@ static int unpack(struct reader *reader, const struct section *section, char **r
 	raw = malloc((size_t)section->raw_len + 1);
 	if (!raw)
 		return fail(-ENOMEM, "reading a profile");
-	len = section->cut ? unpack_part(section, raw)
-			   : ZSTD_decompress(raw, (size_t)section->raw_len, section->stored, (size_t)section->stored_len);
+	len = section->cut
+		      ? unpack_part(section, raw)
+		      : ZSTD_decompress(raw, (size_t)section->raw_len, section->stored, (size_t)section->stored_len);
 	if (ZSTD_isError(len) || (len != section->raw_len && !section->cut))
 		return damaged(section);
 	reader->in = cursor_of(raw, len);

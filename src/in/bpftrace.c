@@ -9,6 +9,7 @@
  */
 #include "in/in.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -429,6 +430,20 @@ int in_bpftrace(struct profile **ret, struct source *source, struct in_request *
 	return err;
 }
 
+/* `@name[`, and behind it a key that ends with `]:` or goes on in the next line. */
+static bool is_entry(struct span line)
+{
+	size_t at = 1;
+
+	if (!span_begins(line, "@"))
+		return false;
+	while (at < line.len && (isalnum((unsigned char)line.data[at]) || line.data[at] == '_'))
+		at++;
+	if (at == line.len || line.data[at] != '[')
+		return false;
+	return at + 1 == line.len || find_end(line) || span_ends(span_trim(line), ",");
+}
+
 bool in_is_bpftrace(const char *data, size_t len)
 {
 	struct span rest = { data, len };
@@ -436,11 +451,11 @@ bool in_is_bpftrace(const char *data, size_t len)
 	for (int i = 0; i < 1000 && rest.len; i++) {
 		struct span line = span_line(&rest);
 
-		if (span_begins(line, "@") && (span_ends(line, "[") || span_ends(line, "[, ") || find_end(line)))
+		if (is_entry(line) || span_begins(line, "{\"type\": \"attached_probes\"") ||
+		    span_begins(line, "{\"type\": \"map\""))
 			return true;
-		if (span_begins(line, "{\"type\": \"attached_probes\"") || span_begins(line, "{\"type\": \"map\""))
-			return true;
-		if (span_begins(line, "Attaching ") || span_begins(line, "Attached "))
+		if ((span_begins(line, "Attaching ") || span_begins(line, "Attached ")) &&
+		    memmem(line.data, line.len, " probe", 6))
 			return true;
 	}
 	return false;

@@ -42,10 +42,14 @@ static const struct format {
 	in_bytes_reader *bytes;
 	in_stream_reader *stream;
 } formats[] = {
-	{ is_wick, in_wick, NULL },          { in_is_speedscope, in_speedscope, NULL },
-	{ in_is_firefox, in_firefox, NULL }, { in_is_bpftrace, NULL, in_bpftrace },
-	{ in_is_bcc, NULL, in_bcc },         { in_is_perf, NULL, in_perf },
-	{ in_is_pprof, in_pprof, NULL },     { NULL, in_folded, NULL },
+	{ .is = is_wick, .bytes = in_wick },
+	{ .is = in_is_bpftrace, .stream = in_bpftrace },
+	{ .is = in_is_speedscope, .bytes = in_speedscope },
+	{ .is = in_is_firefox, .bytes = in_firefox },
+	{ .is = in_is_bcc, .stream = in_bcc },
+	{ .is = in_is_perf, .stream = in_perf },
+	{ .is = in_is_pprof, .bytes = in_pprof },
+	{ .bytes = in_folded },
 };
 
 int in_salvage(struct in_request *request, int err, uint64_t records)

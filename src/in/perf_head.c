@@ -91,7 +91,7 @@ static bool parse_fields(struct span rest, struct perf_head *ret)
 		ret->period = period;
 		word = span_word(&rest);
 	}
-	if (word.len < 2 || word.data[word.len - 1] != ':' || word.data[0] == ':')
+	if (word.len < 2 || word.data[word.len - 1] != ':' || word.data[0] == ':' || memchr(word.data, ';', word.len))
 		return false;
 	ret->event = (struct span){ word.data, word.len - 1 };
 	ret->rest = rest;

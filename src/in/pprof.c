@@ -281,12 +281,10 @@ static int read_values(struct pprof *pprof, const struct proto_field *field, str
 
 	while (proto_number(&in, &value)) {
 		if (ret->values_len == pprof->file.types_len)
-			break;
+			return fail_plain(-EINVAL, "sample %zu: more values than types", pprof->number);
 		ret->values[ret->values_len++] = value;
 	}
-	if (in.bad || cursor_left(&in))
-		return fail_plain(-EINVAL, "sample %zu: more values than types", pprof->number);
-	return 0;
+	return in.bad ? fail_plain(-EINVAL, "sample %zu: its values do not make sense", pprof->number) : 0;
 }
 
 /* The values of a sample alone, for choosing among them. */

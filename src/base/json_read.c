@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON by pulling. In: bytes from anybody, held by the caller. Out: values as asked for. Invariant: `at` stands at a
- * token or at blanks before one, and never passes `end`; brackets[] holds the open ones, at most JSON_IN_DEPTH, so depth
- * costs no stack.
+ * token or at blanks before one, and never passes `end`; brackets[] holds the open ones, at most JSON_IN_DEPTH, so
+ * depth costs no stack.
  */
 #include "base/json_read.h"
 

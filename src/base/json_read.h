@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A strict JSON reader that pulls: the caller asks for what it expects, in the order of the text, and skips the rest. It
- * allocates for strings with escapes alone. After the first thing that is not as asked, `bad` says what was expected,
- * every call returns nothing, and loops over keys and elements end: check it once, at the end.
+ * A strict JSON reader that pulls: the caller asks for what it expects, in the order of the text, and skips the rest.
+ * It allocates for strings with escapes alone. After the first thing that is not as asked, `bad` says what was
+ * expected, every call returns nothing, and loops over keys and elements end: check it once, at the end.
  *
  *   for (json_in_begin(&json, '{'); json_in_key(&json, &key);)
  *           if (span_is(key, "name")) name = json_in_text(&json); else json_in_skip(&json);

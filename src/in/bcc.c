@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads what bcc's profile and offcputime print for people, of the Python and of the libbpf tools: frames, leaf first,
- * four blanks before each; `-  comm (pid)`; the count; an empty line. In: lines from anybody. Out: a profile, each entry
- * a sample.
+ * four blanks before each; `-  comm (pid)`; the count; an empty line. In: lines from anybody. Out: a profile, each
+ * entry a sample.
  *
  * Kernel frames come first. Where they end is told by `--` (option -d), by their module, by their address, or by the
  * function through which the kernel is entered.

@@ -4,8 +4,8 @@
  * -f json, in any order of keys and any mode of stacks (bpftrace, perf, raw). In: lines from anybody. Out: a profile,
  * each entry a sample. Of several maps one is read, the first with stacks, or the one that --type names.
  *
- * Which stack is the kernel's is nowhere said: addresses tell it if they are printed, else the functions through which a
- * kernel is entered; failing both, of two stacks the first is, as in the usual order of keys.
+ * Which stack is the kernel's is nowhere said: addresses tell it if they are printed, else the functions through which
+ * a kernel is entered; failing both, of two stacks the first is, as in the usual order of keys.
  */
 #include "in/in.h"
 
@@ -70,8 +70,8 @@ static bool is_address(struct span word, bool more, uint64_t *ret)
 }
 
 /*
- * The frame of a line: `sym+12`, `0x7f12`, `7f12 sym+12 (module)`, `7f12`. Where a user address was mapped is not known:
- * it is a name like any other, if there is none.
+ * The frame of a line: `sym+12`, `0x7f12`, `7f12 sym+12 (module)`, `7f12`. Where a user address was mapped is not
+ * known: it is a name like any other, if there is none.
  */
 static uint32_t add_frame(struct bpftrace *bpftrace, struct span line, bool kernel)
 {
@@ -118,8 +118,8 @@ static bool is_kernel_stack(struct span stack)
 }
 
 /*
- * The parts of a key, divided by commas: a stack begins with the end of a line and has its comma on a line of its own; an
- * empty stack is an empty part.
+ * The parts of a key, divided by commas: a stack begins with the end of a line and has its comma on a line of its own;
+ * an empty stack is an empty part.
  */
 static size_t split_key(struct span key, struct part *parts)
 {

@@ -192,7 +192,7 @@ static int next_line(struct folded *folded, struct line *ret)
 	return 0;
 }
 
-/* Do all lines have two counts, as far as is looked? A name may end in a number, but not on every one of a few lines. */
+/* Do all lines have two counts, as far as is looked? A name may end in a number, but not on each of several lines. */
 static bool has_pairs(struct text text)
 {
 	struct folded folded = { .rest = text, .pairs = true };
@@ -572,7 +572,7 @@ static int add_counters(struct folded *folded)
 	return err ? err : profile_add_counter(folded->profile, "stack", "complete", folded->user - folded->cut);
 }
 
-/* -EAGAIN: a first frame cannot be the name of a process, or a line has one count; the member that says so is cleared. */
+/* -EAGAIN: a first frame cannot be a name of a process, or a line has one count; the member that says so is cleared. */
 static int read_lines(struct folded *folded, struct in_request *request)
 {
 	struct line line = { 0 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the text of `perf script`, in whatever fields it was printed: the head of a sample, then its frames, leaf first,
- * a line each, then an empty line; or head and one frame on a line. In: lines from anybody. Out: a profile with one event
- * for each sample that has a time, or the number of the first line that is neither head nor frame.
+ * Reads the text of `perf script`, in whatever fields it was printed: the head of a sample, then its frames, leaf
+ * first, a line each, then an empty line; or head and one frame on a line. In: lines from anybody. Out: a profile with
+ * one event for each sample that has a time, or the number of the first line that is neither head nor frame.
  *
- * Most lines were met before, letter by letter: what a frame's line came to is remembered by its text. Addresses in user
- * space are not part of it: without the mapping they say nothing, and perf prints them relative or not by its version.
+ * Most lines were met before, letter by letter: what a frame's line came to is remembered by its text. Addresses in
+ * user space are not part of it: without the mapping they say nothing, and perf prints them relative or not by its
+ * version.
  */
 #include "in/in.h"
 
@@ -268,7 +269,7 @@ static int add_moment(struct perf *perf, uint32_t sample)
 	return 0;
 }
 
-/* If all periods are equal they are one fact of the profile; else each counts for what it stands for, as in perf report. */
+/* If all periods are equal they are one fact of the profile; else samples count for what they stand for, as in perf. */
 static int add_weight(struct perf *perf, uint32_t sample)
 {
 	uint64_t period = perf->head.period ? perf->head.period : 1;
@@ -388,7 +389,7 @@ static int read_head(struct perf *perf, struct span line)
 	return err ? err : close_sample(perf);
 }
 
-/* A sample without a stack has its next one below it, indented as well; a tracepoint's words tell that there is none. */
+/* A sample without a stack has the next one below it, indented as well; the words of a tracepoint stand before that. */
 static bool is_next_head(const struct perf *perf, struct span line)
 {
 	struct perf_head head;

@@ -23,7 +23,7 @@
 #define WINDOW_SIZE (256u << 10)
 #define LINE_MAX_LEN (1u << 20)
 #define ALL_MAX ((size_t)2 << 30)
-/* What unpacks to more than so many times its size, from so many bytes on, is no profile. In memory there is less room. */
+/* What unpacks to so many times its size, from so many bytes on, is no profile. In memory there is less room. */
 #define RATIO_MAX 1000
 #define RATIO_FREE ((uint64_t)256 << 20)
 #define ALL_RATIO_MAX 200

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads any bytes as JSON, in two ways that must agree: skipped as one value, and taken apart. What was read and written
- * again must be read the same.
+ * Reads any bytes as JSON, in two ways that must agree: skipped as one value, and taken apart. What was read and
+ * written again must be read the same.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -53,11 +53,11 @@ static void test_maps(void **state)
 static void test_json(void **state)
 {
 	(void)state;
-	assert_reads(
-		"{\"type\": \"attached_probes\", \"data\": {\"probes\": 2}}\n\n"
-		"{\"type\": \"map\", \"data\": {\"@\": {\"cc1,\\n    0xb9\\n    f()+3\\n,,11460\": 1, "
-		"\"sh,\\n    main+1\\n,\\n    do_syscall_64+70\\n,11472\": 2}}}\n{\"type\": \"map\", \"data\": {\"@n\": 5}}\n",
-		"sh;main;do_syscall_64_[k] 2\ncc1;f();0xb9 1\n");
+	assert_reads("{\"type\": \"attached_probes\", \"data\": {\"probes\": 2}}\n\n"
+		     "{\"type\": \"map\", \"data\": {\"@\": {\"cc1,\\n    0xb9\\n    f()+3\\n,,11460\": 1, "
+		     "\"sh,\\n    main+1\\n,\\n    do_syscall_64+70\\n,11472\": 2}}}\n"
+		     "{\"type\": \"map\", \"data\": {\"@n\": 5}}\n",
+		     "sh;main;do_syscall_64_[k] 2\ncc1;f();0xb9 1\n");
 	assert_refused("{\"type\": \"map\", \"data\": {\"@\": {\"\\n    a\\n,sh\": 1, \"x", "line 1, byte ");
 }
 

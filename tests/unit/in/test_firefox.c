@@ -3,7 +3,7 @@
 #include "unit/in/reads.h"
 
 #define META \
-	"\"meta\":{\"interval\":1,\"startTime\":1700000000000.5,\"categories\":[{\"name\":\"Other\"},{\"name\":\"Kernel\"}]}"
+	"\"meta\":{\"interval\":1,\"startTime\":1.7e12,\"categories\":[{\"name\":\"Other\"},{\"name\":\"Kernel\"}]}"
 #define SHARED(frames, offsets)                                                                      \
 	"\"shared\":{\"stackTable\":{\"frame\":" frames ",\"prefixOffset\":" offsets "},"            \
 	"\"frameTable\":{\"func\":[0,1,2],\"category\":[0,0,1],\"inlineDepth\":[0,1,0]},"            \
@@ -46,7 +46,7 @@ static void test_gecko(void **state)
 {
 	(void)state;
 	assert_reads(
-		"{\"meta\":{\"version\":27},\"threads\":[],\"processes\":[{\"threads\":[{\"name\":\"Main\",\"pid\":5,\"tid\":6,"
+		"{\"meta\":{},\"threads\":[],\"processes\":[{\"threads\":[{\"name\":\"Main\",\"pid\":5,\"tid\":6,"
 		"\"samples\":{\"schema\":{\"stack\":0,\"time\":1},\"data\":[[1,0.5],[0,1.5],[1,2]]},"
 		"\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},\"data\":[[null,0],[0,1]]},"
 		"\"frameTable\":{\"schema\":{\"location\":0,\"category\":5},\"data\":[[0],[1,null,null,null,null,0]]},"

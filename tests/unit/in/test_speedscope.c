@@ -7,9 +7,8 @@
 #define SAMPLED(unit, samples, weights)                          \
 	"{\"type\":\"sampled\",\"name\":\"t1\",\"unit\":\"" unit \
 	"\",\"startValue\":0,\"endValue\":9,\"samples\":" samples ",\"weights\":" weights "}"
-#define EVENTED(events)                                                                                                      \
-	"{\"type\":\"evented\",\"name\":\"t2\",\"unit\":\"milliseconds\",\"startValue\":1,\"endValue\":9,\"events\":" events \
-	"}"
+#define EVENTED(events) \
+	"{\"type\":\"evented\",\"unit\":\"milliseconds\",\"startValue\":1,\"endValue\":9,\"events\":" events "}"
 #define FILE_OF(profiles) "{\"exporter\":\"x\"," FRAMES ",\"profiles\":[" profiles "]}"
 
 static void test_sampled(void **state)

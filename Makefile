@@ -54,7 +54,7 @@ TEST_TOOLS := goname listframes mkprofile probe progtags replay rows symname
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any bcc bpftrace buildid cfi demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof rows speedscope symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t ends.t filters.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t \
 	refusals.t short.t stacks.t types.t unwind.t worker.t)

@@ -74,7 +74,8 @@ const struct command command_convert = {
 	.summary = "Turns a saved profile into another format",
 	.usage = "[OPTION]... FILE",
 	.examples = "  wick convert cpu.wick -o cpu.folded\n"
-		    "  wick convert cpu.wick                      the report, on standard output\n",
+		    "  wick convert cpu.wick                      the report, on standard output\n"
+		    "  perf script | wick convert - -o cpu.wick   what another tool took\n",
 	.options = options,
 	.run = run,
 };

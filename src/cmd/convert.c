@@ -75,7 +75,7 @@ const struct command command_convert = {
 	.usage = "[OPTION]... FILE",
 	.examples = "  wick convert cpu.wick -o cpu.folded\n"
 		    "  wick convert cpu.wick                      the report, on standard output\n"
-		    "  perf script | wick convert - -o cpu.wick   what another tool took\n",
+		    "  wick convert --salvage cpu.wick -o saved.wick\n",
 	.options = options,
 	.run = run,
 };

@@ -63,9 +63,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!err && rest != argc)
 		err = fail_plain(-EINVAL, "report: it runs no command");
 	else if (!err && !operands.len)
-		err = fail_plain(
-			-EINVAL,
-			"report: no file to read: name a profile, or - for standard input");
+		err = fail_plain(-EINVAL, "report: no file to read: name a profile, or - for standard input");
 	else if (!err && operands.len > 1)
 		err = fail_plain(-EINVAL, "report: one profile to read, and it was given %zu", operands.len);
 	err = err ? err : report_arguments_read(&asked.report, &shape);

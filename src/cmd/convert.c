@@ -7,6 +7,7 @@
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
+#include "cmd/input.h"
 #include "cmd/outputs.h"
 #include "cmd/svg_options.h"
 #include "out/out.h"
@@ -18,12 +19,15 @@ struct convert_options {
 	const char *stats;
 	struct filter_options filter;
 	struct svg_arguments svg;
+	struct input_options input;
 };
 
 #define FILTER_ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct convert_options, filter.field), help, hint },
 #define SVG_ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct convert_options, svg.field), help, hint },
+#define INPUT_ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct convert_options, input.field), help, hint },
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_list, offsetof(struct convert_options, outputs),
@@ -32,7 +36,7 @@ static const struct opt options[] = {
 	  "one of those below, whatever the suffix", OUT_NAMES },
 	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON",
 	  "file" },
-	FILTER_OPTIONS(FILTER_ROW) SVG_OPTIONS(SVG_ROW) SVG_WIDTH_OPTION(SVG_ROW){ 0 },
+	FILTER_OPTIONS(FILTER_ROW) INPUT_OPTIONS(INPUT_ROW) SVG_OPTIONS(SVG_ROW) SVG_WIDTH_OPTION(SVG_ROW){ 0 },
 };
 
 static int convert(const struct convert_options *asked, const char *path)
@@ -44,7 +48,7 @@ static int convert(const struct convert_options *asked, const char *path)
 
 	err = err ? err : svg_arguments_shape(&asked->svg, &svg, outputs);
 	status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
-	err = err ? err : filters_read(&asked->filter, path, &profile);
+	err = err ? err : filters_read(&asked->filter, &asked->input, path, &profile);
 	err = err ? err : outputs_write(outputs, profile);
 	outputs_free(outputs);
 	svg_options_free(&svg);
@@ -81,7 +85,8 @@ const struct command command_convert = {
 		    "  wick convert x.folded -o java.svg --colors java --title Build\n"
 		    "  wick convert cpu.wick -o cpu.folded\n"
 		    "  wick convert cpu.wick -o cpu.pb.gz         for go tool pprof\n"
-		    "  wick convert cpu.wick                      the report, on standard output\n",
+		    "  wick convert cpu.wick                      the report, on standard output\n"
+		    "  wick convert --salvage cpu.wick -o saved.wick\n",
 	.options = options,
 	.writes = true,
 	.run = run,

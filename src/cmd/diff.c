@@ -16,6 +16,7 @@
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
+#include "cmd/input.h"
 #include "cmd/report_options.h"
 #include "out/diff.h"
 #include "out/report.h"
@@ -26,6 +27,7 @@ struct asked {
 	const char *output, *format, *fail_above, *top, *width;
 	bool normalize;
 	struct filter_options filter;
+	struct input_options input;
 	double limit; /* negative: none */
 	const struct diff_format *chosen;
 	struct diff_options shape;
@@ -33,6 +35,8 @@ struct asked {
 
 #define ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct asked, filter.field), help, hint },
+#define INPUT_ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct asked, input.field), help, hint },
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_text, offsetof(struct asked, output),
@@ -42,7 +46,8 @@ static const struct opt options[] = {
 	  "scale the counts before to the sum after, in folded stacks", NULL },
 	{ 0, "fail-above", "POINTS", opt_text, offsetof(struct asked, fail_above),
 	  "exit 3 if a function surely grew by more percentage points", NULL },
-	FILTER_OPTIONS(ROW){ 0, "top", "N", opt_text, offsetof(struct asked, top), "functions shown (15)", NULL },
+	FILTER_OPTIONS(ROW) INPUT_OPTIONS(INPUT_ROW){ 0, "top", "N", opt_text, offsetof(struct asked, top),
+						      "functions shown (15)", NULL },
 	{ 0, "width", "COLUMNS", opt_text, offsetof(struct asked, width), "columns (those of the terminal, or 80)",
 	  NULL },
 	{ 0 },
@@ -156,8 +161,8 @@ static int diff(struct asked *asked, const char *before, const char *after)
 	asked->shape.before = strcmp(before, "-") ? before : NULL;
 	asked->shape.after = strcmp(after, "-") ? after : NULL;
 	err = output_open(&output, asked->output ? asked->output : "-");
-	err = err ? err : filters_read(&asked->filter, before, &profiles[DIFF_BEFORE]);
-	err = err ? err : filters_read(&asked->filter, after, &profiles[DIFF_AFTER]);
+	err = err ? err : filters_read(&asked->filter, &asked->input, before, &profiles[DIFF_BEFORE]);
+	err = err ? err : filters_read(&asked->filter, &asked->input, after, &profiles[DIFF_AFTER]);
 	err = err ? err : out_diff(&compared, profiles[DIFF_BEFORE], profiles[DIFF_AFTER]);
 	if (!err) {
 		const struct diff_input input = { profiles[DIFF_BEFORE], profiles[DIFF_AFTER], &compared };

@@ -34,10 +34,11 @@ int filters_apply(const struct filter_options *options, struct profile **profile
 	return 0;
 }
 
-int filters_read(const struct filter_options *options, const char *path, struct profile **ret)
+int filters_read(const struct filter_options *options, const struct input_options *input, const char *path,
+		 struct profile **ret)
 {
 	struct profile *profile = NULL;
-	int err = input_read(&profile, path);
+	int err = input_read(&profile, path, input);
 
 	err = err ? err : filters_apply(options, &profile);
 	if (err)

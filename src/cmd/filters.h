@@ -6,6 +6,7 @@
 #include "base/opt.h"
 #include "profile/filter.h"
 
+struct input_options;
 struct profile;
 
 /* Each option once: ROW(name, value, reader, field of struct filter_options, help, hint). */
@@ -22,6 +23,7 @@ int filters_check(const struct filter_options *options);
 int filters_apply(const struct filter_options *options, struct profile **profile);
 
 /* Reads a profile and filters it. */
-int filters_read(const struct filter_options *options, const char *path, struct profile **ret);
+int filters_read(const struct filter_options *options, const struct input_options *input, const char *path,
+		 struct profile **ret);
 
 #endif

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A saved profile, from a file or standard input. */
+/* A saved profile, from a file or standard input; and the options of every command that reads one. */
 #ifndef WICK_CMD_INPUT_H
 #define WICK_CMD_INPUT_H
 
+#include <stdbool.h>
+
+#include "base/opt.h"
+
 struct profile;
 
-/* "-" is standard input. What is wrong is said with fail(), and the path with it. */
-int input_read(struct profile **ret, const char *path);
+struct input_options {
+	const char *type;
+	bool salvage;
+};
+
+/* Each option once, for the tables of commands: ROW(name, value, reader, field of struct input_options, help, hint). */
+#define INPUT_OPTIONS(ROW)                                                                          \
+	ROW("type", "NAME", opt_text, type, "which values to read, where a file has several", NULL) \
+	ROW("salvage", NULL, opt_flag, salvage, "of a damaged file, read what stands before the damage", NULL)
+
+/* "-" is standard input. What is wrong is said with fail(), and the path with it; what else is to say, on stderr. */
+int input_read(struct profile **ret, const char *path, const struct input_options *options);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
+#include "cmd/input.h"
 #include "cmd/outputs.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
@@ -21,10 +22,13 @@ struct merge_options {
 	const char *format;
 	const char *stats;
 	struct filter_options filter;
+	struct input_options input;
 };
 
 #define ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct merge_options, filter.field), help, hint },
+#define INPUT_ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct merge_options, input.field), help, hint },
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_list, offsetof(struct merge_options, outputs),
@@ -32,13 +36,13 @@ static const struct opt options[] = {
 	{ 'f', "format", "FORMAT", opt_text, offsetof(struct merge_options, format), "wick, folded or report",
 	  "wick folded report" },
 	{ 0, "stats", "FILE", opt_text, offsetof(struct merge_options, stats), "write the accounting as JSON", "file" },
-	FILTER_OPTIONS(ROW){ 0 },
+	FILTER_OPTIONS(ROW) INPUT_OPTIONS(INPUT_ROW){ 0 },
 };
 
 static int add_file(const struct merge_options *asked, const char *path, struct profile **into)
 {
 	struct profile *profile = NULL;
-	int err = filters_read(&asked->filter, path, &profile);
+	int err = filters_read(&asked->filter, &asked->input, path, &profile);
 
 	if (err)
 		return err;

@@ -17,31 +17,34 @@
 struct asked {
 	struct report_arguments report;
 	const char *output;
+	struct input_options input;
 };
 
 #define ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct asked, report.field), help, hint },
+#define INPUT_ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct asked, input.field), help, hint },
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_text, offsetof(struct asked, output), "where to write; - is standard output",
 	  "file" },
-	REPORT_OPTIONS(ROW){ 0 },
+	REPORT_OPTIONS(ROW) INPUT_OPTIONS(INPUT_ROW){ 0 },
 };
 
-static int report(const char *path, const char *to, struct report_options *shape)
+static int report(const char *path, const struct asked *asked, struct report_options *shape)
 {
 	autobuf struct buf text = { 0 };
 	struct output *output = NULL;
 	struct profile *profile = NULL;
-	bool to_stdout = !to || !strcmp(to, "-");
+	const char *to = asked->output ? asked->output : "-";
 	int err;
 
-	if (to_stdout)
+	if (!strcmp(to, "-"))
 		report_options_terminal(shape);
 	if (strcmp(path, "-") != 0)
 		shape->source = path;
-	err = output_open(&output, to ? to : "-");
-	err = err ? err : input_read(&profile, path);
+	err = output_open(&output, to);
+	err = err ? err : input_read(&profile, path, &asked->input);
 	err = err ? err : report_write(profile, shape, &text);
 	err = err ? err : output_write(output, text.data, text.len);
 	err = err ? err : output_commit(output);
@@ -60,13 +63,11 @@ static int run(const struct command *command, int argc, char **argv)
 	if (!err && rest != argc)
 		err = fail_plain(-EINVAL, "report: it runs no command");
 	else if (!err && !operands.len)
-		err = fail_plain(
-			-EINVAL,
-			"report: no file to read: name a .wick file or folded stacks, or - for standard input");
+		err = fail_plain(-EINVAL, "report: no file to read: name a profile, or - for standard input");
 	else if (!err && operands.len > 1)
 		err = fail_plain(-EINVAL, "report: one profile to read, and it was given %zu", operands.len);
 	err = err ? err : report_arguments_read(&asked.report, &shape);
-	status = err ? command_usage(command, err) : report(operands.items[0], asked.output, &shape);
+	status = err ? command_usage(command, err) : report(operands.items[0], &asked, &shape);
 	opt_list_free(&operands);
 	return status;
 }

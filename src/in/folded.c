@@ -25,9 +25,12 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/index.h"
+#include "base/span.h"
 #include "profile/bulk.h"
 #include "profile/profile.h"
 
+#define PAIRS_SEEN 1000 /* lines that are looked at */
+#define PAIRS_LEAST 3
 #define COMM_MAX 15
 #define DEPTH_MAX 65536
 #define SUFFIX_LEN 4 /* _[k] */
@@ -83,7 +86,10 @@ struct folded {
 	const char *nul;  /* the first byte that is not text, or NULL */
 	size_t number;    /* of the line, from 1 */
 	bool comms;       /* the first frame is whose stack it is */
+	bool pairs;       /* two counts a line, as of a difference: before and after */
+	bool before_it;   /* of the two, the first is read */
 	bool by_wick;     /* stacks that are not whole say so: the others are */
+	size_t lines;     /* that were read */
 	uint64_t sum, user, cut;
 	struct buf scratch;
 	struct index index;  /* of what follows, from 1 on */
@@ -142,7 +148,23 @@ static int read_count(struct folded *folded, struct text digits, uint64_t *ret)
 	return 0;
 }
 
-/* The next line that is not empty: 1, 0 at the end, or -EINVAL. */
+/* The other count, before the last one; false if there is none. */
+static bool take_first_count(const struct folded *folded, struct line *line)
+{
+	size_t digits = 0;
+	uint64_t first;
+
+	while (digits < line->stack.len && isdigit((unsigned char)line->stack.data[line->stack.len - 1 - digits]))
+		digits++;
+	if (!digits || digits + 2 > line->stack.len || line->stack.data[line->stack.len - 1 - digits] != ' ' ||
+	    !span_u64((struct span){ line->stack.data + line->stack.len - digits, digits }, &first))
+		return false;
+	line->stack.len -= digits + 1;
+	line->count = folded->before_it ? first : line->count;
+	return true;
+}
+
+/* The next line that is not empty: 1, 0 at the end, -EINVAL, or -EAGAIN if it has not two counts as those before. */
 static int next_line(struct folded *folded, struct line *ret)
 {
 	while (folded->rest.len) {
@@ -165,9 +187,22 @@ static int next_line(struct folded *folded, struct line *ret)
 			return err;
 		if (!ret->stack.len)
 			return fail_plain(-EINVAL, "line %zu: no stack before its count", folded->number);
-		return 1;
+		return folded->pairs && !take_first_count(folded, ret) ? -EAGAIN : 1;
 	}
 	return 0;
+}
+
+/* Do all lines have two counts, as far as is looked? A name may end in a number, but not on each of several lines. */
+static bool has_pairs(struct text text)
+{
+	struct folded folded = { .rest = text, .pairs = true };
+	struct line line;
+	size_t lines = 0;
+	int more = 1;
+
+	while (lines < PAIRS_SEEN && (more = next_line(&folded, &line)) > 0)
+		lines++;
+	return more >= 0 && lines >= PAIRS_LEAST;
 }
 
 static int hex_digit(char c)
@@ -507,7 +542,7 @@ static int add_line(struct folded *folded, const struct line *line)
 	const struct level *leaf;
 	int err;
 
-	if (__builtin_add_overflow(folded->sum, line->count, &folded->sum))
+	if (!span_add(&folded->sum, line->count))
 		return fail_plain(-EINVAL, "line %zu: the counts add up to more than can be", folded->number);
 	err = add_stack(folded, line->stack);
 	if (err)
@@ -537,8 +572,8 @@ static int add_counters(struct folded *folded)
 	return err ? err : profile_add_counter(folded->profile, "stack", "complete", folded->user - folded->cut);
 }
 
-/* -EAGAIN: a first frame cannot be the name of a process. */
-static int read_lines(struct folded *folded)
+/* -EAGAIN: a first frame cannot be a name of a process, or a line has one count; the member that says so is cleared. */
+static int read_lines(struct folded *folded, struct in_request *request)
 {
 	struct line line = { 0 };
 	int err, more = 0;
@@ -550,35 +585,69 @@ static int read_lines(struct folded *folded)
 	if (err || !folded->levels)
 		return -ENOMEM;
 	profile_meta(folded->profile)->unit = profile_string(folded->profile, "samples");
-	while (!err && (more = next_line(folded, &line)) > 0)
+	while (!err && (more = next_line(folded, &line)) > 0) {
 		err = add_line(folded, &line);
-	if (more < 0)
-		return fail_hint(more, "a profile is a .wick file or folded stacks, `a;b;c 12` a line");
+		folded->lines += !err;
+	}
+	if (more == -EAGAIN)
+		folded->pairs = false;
+	else if (err == -EAGAIN)
+		folded->comms = false;
+	else if (more < 0)
+		err = fail_hint(more, "folded stacks are `a;b;c 12` a line; wick-convert(1) has what else is read");
+	err = err ? in_salvage(request, err, folded->lines) : more < 0 ? more : 0;
 	err = err ? err : bulk_flush(folded->bulk);
 	return err ? err : add_counters(folded);
 }
 
-int in_folded(struct profile **ret, const void *data, size_t len)
+static int choose_type(struct folded *folded, struct in_request *request)
+{
+	bool after = !request->type || !strcmp(request->type, "after");
+
+	folded->before_it = request->type && !strcmp(request->type, "before");
+	if (request->type && !(folded->pairs && (after || folded->before_it)))
+		return fail_plain(-EINVAL, "--type: '%s' is not in it: it has %s", request->type,
+				  folded->pairs ? "before, after" : "one kind of values only");
+	buf_clear(&request->notes);
+	if (folded->pairs && !request->type)
+		in_note_types(request, "after", "before");
+	return 0;
+}
+
+/* One try, with what comms and pairs say. */
+static int read_all(struct profile **ret, struct folded *folded, struct in_request *request)
+{
+	int err = choose_type(folded, request);
+
+	err = err ? err : read_lines(folded, request);
+	if (!err)
+		*ret = folded->profile;
+	else
+		profile_free(folded->profile);
+	bulk_free(folded->bulk);
+	index_free(&folded->index);
+	free(folded->known);
+	free(folded->levels);
+	buf_free(&folded->scratch);
+	return err;
+}
+
+int in_folded(struct profile **ret, const void *data, size_t len, struct in_request *request)
 {
 	struct text all = { data, len };
+	bool comms = true, pairs;
 	int err = -EAGAIN;
 
 	if (len >= strlen(BOM) && !memcmp(data, BOM, strlen(BOM)))
 		all = (struct text){ (const char *)data + strlen(BOM), len - strlen(BOM) };
-	for (int comms = 1; comms >= 0 && err == -EAGAIN; comms--) {
-		struct folded folded = { .rest = all, .comms = comms };
+	pairs = has_pairs(all);
+	for (int tries = 0; tries < 3 && err == -EAGAIN; tries++) { /* each takes one of the two away */
+		struct folded folded = { .rest = all, .comms = comms, .pairs = pairs };
 
 		folded.nul = all.len ? memchr(all.data, '\0', all.len) : NULL;
-		err = read_lines(&folded);
-		if (!err)
-			*ret = folded.profile;
-		else
-			profile_free(folded.profile);
-		bulk_free(folded.bulk);
-		index_free(&folded.index);
-		free(folded.known);
-		free(folded.levels);
-		buf_free(&folded.scratch);
+		err = read_all(ret, &folded, request);
+		comms = folded.comms;
+		pairs = folded.pairs;
 	}
 	return err == -ENOMEM ? fail(err, "reading a profile") : err;
 }

@@ -29,6 +29,7 @@ struct reader {
 	uint32_t counts[PROFILE_TABLES];   /* how many of them are known yet */
 	uint32_t *parents;                 /* of the processes, as the file numbers them: they may be forward */
 	uint32_t processes;                /* how many there will be */
+	bool salvage;                      /* of a section that is cut off, read what is there */
 };
 
 struct section {
@@ -38,6 +39,7 @@ struct section {
 	uint64_t stored_len;
 	uint64_t raw_len;
 	const void *stored;
+	bool cut; /* less is there than stored_len once said */
 };
 
 /* Reads one record and adds it. The profile's number, or PROFILE_FULL; what is wrong with the bytes sets in.bad. */
@@ -241,6 +243,8 @@ static int link_processes(struct reader *reader)
 
 static int damaged(const struct section *section)
 {
+	if (section->cut)
+		return fail_plain(-EINVAL, "cut short in section %s: the end of the file is missing", section->tag);
 	return fail_plain(-EINVAL, "damaged: section %s does not make sense", section->tag);
 }
 
@@ -251,6 +255,8 @@ static int read_table(struct reader *reader, const struct section *section, enum
 	uint64_t count = cursor_varint(&reader->in);
 	uint32_t *numbers;
 
+	if (section->cut && count > cursor_left(&reader->in) / least)
+		count = cursor_left(&reader->in) / least;
 	if (reader->in.bad || count > cursor_left(&reader->in) / least || count >= PROFILE_FULL)
 		return damaged(section);
 	reader->numbers[table] = numbers = calloc(count + 1, sizeof(*numbers));
@@ -351,7 +357,7 @@ static bool is_known(const struct section *section)
 	return false;
 }
 
-static int read_header(struct cursor *file, struct section *ret)
+static int read_header(const struct reader *reader, struct cursor *file, struct section *ret)
 {
 	const unsigned char *header = file->at;
 	struct section section = { .tag = "" };
@@ -366,13 +372,34 @@ static int read_header(struct cursor *file, struct section *ret)
 	section.stored_len = cursor_u64(file);
 	section.raw_len = cursor_u64(file);
 	sum = cursor_u64(file);
-	if (section.stored_len > cursor_left(file))
-		return fail_plain(-EINVAL, "cut short in section %s: the end of the file is missing", section.tag);
+	section.cut = section.stored_len > cursor_left(file);
+	if (section.cut && !reader->salvage)
+		return damaged(&section);
+	if (section.cut)
+		section.stored_len = cursor_left(file);
 	section.stored = cursor_bytes(file, (size_t)section.stored_len);
-	if (wick_sum(header, section.stored, (size_t)section.stored_len) != sum)
+	if (!section.cut && wick_sum(header, section.stored, (size_t)section.stored_len) != sum)
 		return fail_plain(-EINVAL, "damaged: the check sum of section %s is wrong", section.tag);
 	*ret = section;
 	return 0;
+}
+
+/* As much as there is of a section that is cut off. */
+static size_t unpack_part(const struct section *section, char *raw)
+{
+	ZSTD_inBuffer in = { section->stored, (size_t)section->stored_len, 0 };
+	ZSTD_outBuffer out = { raw, (size_t)section->raw_len, 0 };
+	ZSTD_DStream *stream = ZSTD_createDStream();
+	size_t left = stream ? 1 : 0, before;
+
+	while (left && !ZSTD_isError(left) && out.pos < out.size) {
+		before = in.pos + out.pos;
+		left = ZSTD_decompressStream(stream, &out, &in);
+		if (in.pos + out.pos == before)
+			break;
+	}
+	ZSTD_freeDStream(stream);
+	return out.pos;
 }
 
 /* Points reader->in at the section's bytes; *ret is what was allocated for them, if anything. */
@@ -390,13 +417,15 @@ static int unpack(struct reader *reader, const struct section *section, char **r
 	reader->unpacked += section->raw_len;
 	if (section->compression == WICK_PLAIN) {
 		reader->in = cursor_of(section->stored, (size_t)section->stored_len);
-		return section->raw_len == section->stored_len ? 0 : damaged(section);
+		return section->raw_len == section->stored_len || section->cut ? 0 : damaged(section);
 	}
 	raw = malloc((size_t)section->raw_len + 1);
 	if (!raw)
 		return fail(-ENOMEM, "reading a profile");
-	len = ZSTD_decompress(raw, (size_t)section->raw_len, section->stored, (size_t)section->stored_len);
-	if (ZSTD_isError(len) || len != section->raw_len)
+	len = section->cut
+		      ? unpack_part(section, raw)
+		      : ZSTD_decompress(raw, (size_t)section->raw_len, section->stored, (size_t)section->stored_len);
+	if (ZSTD_isError(len) || (len != section->raw_len && !section->cut))
 		return damaged(section);
 	reader->in = cursor_of(raw, len);
 	*ret = raw;
@@ -420,7 +449,7 @@ static int read_section(struct reader *reader, const struct section *section, si
 	} else if (place == PLACE_WAYS) {
 		err = read_ways(reader, section);
 	}
-	if (!err && cursor_left(&reader->in))
+	if (!err && (cursor_left(&reader->in) || section->cut))
 		err = damaged(section);
 	return err;
 }
@@ -430,7 +459,7 @@ static int read_sections(struct reader *reader, struct cursor *file)
 {
 	for (size_t place = 0; place <= PLACE_END;) {
 		struct section section;
-		int err = read_header(file, &section);
+		int err = read_header(reader, file, &section);
 
 		if (err)
 			return err;
@@ -472,10 +501,24 @@ static int read_start(struct cursor *file)
 	return 0;
 }
 
-int in_wick(struct profile **ret, const void *data, size_t len)
+/* What stands before the damage: a profile, if there are samples among it. */
+static int salvage(struct reader *reader, struct in_request *request, int err)
+{
+	uint32_t samples = profile_count(reader->profile, PROFILE_SAMPLES);
+	uint64_t sum = 0;
+
+	err = in_salvage(request, err, samples - 1);
+	if (err || profile_count(reader->profile, PROFILE_COUNTERS) > 1)
+		return err;
+	for (uint32_t i = 1; i < samples; i++)
+		sum += profile_sample(reader->profile, i)->value;
+	return profile_add_counter(reader->profile, "total", "counted", sum);
+}
+
+int in_wick(struct profile **ret, const void *data, size_t len, struct in_request *request)
 {
 	struct cursor file = cursor_of(data, len);
-	struct reader reader = { 0 };
+	struct reader reader = { .salvage = request->salvage };
 	int err = read_start(&file);
 
 	if (err)
@@ -484,6 +527,8 @@ int in_wick(struct profile **ret, const void *data, size_t len)
 	if (err)
 		return fail(err, "reading a profile");
 	err = read_sections(&reader, &file);
+	if (err)
+		err = salvage(&reader, request, err);
 	for (int i = 0; i < PROFILE_TABLES; i++)
 		free(reader.numbers[i]);
 	free(reader.parents);

@@ -157,7 +157,7 @@ static void check_profile(const struct run *run)
 	must(profile_count(run->profile, PROFILE_EVENTS) - 1 + ingest_events_waiting(run->ingest) == run->events);
 	must(ingest_next_unknown(run->ingest, 0) < profile_count(run->profile, PROFILE_PROCESSES));
 	must(out_wick(run->profile, &out) == 0);
-	must(in_wick(&again, out.data, out.len) == 0);
+	must(in_wick(&again, out.data, out.len, &(struct in_request){ 0 }) == 0);
 	must(sum_of_samples(again) == run->counted);
 	must(profile_count(again, PROFILE_EVENTS) == profile_count(run->profile, PROFILE_EVENTS));
 	profile_free(again);

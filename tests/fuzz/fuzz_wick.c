@@ -91,15 +91,16 @@ static void write_texts(const struct profile *profile)
 static void read_and_write(const void *data, size_t len)
 {
 	autobuf struct buf once = { 0 }, twice = { 0 };
+	struct in_request request = { 0 };
 	struct profile *profile;
 
-	if (in_wick(&profile, data, len) != 0)
+	if (in_wick(&profile, data, len, &request) != 0)
 		return;
 	if (has_short_text(profile))
 		write_texts(profile);
 	must(out_wick(profile, &once) == 0);
 	profile_free(profile);
-	must(in_wick(&profile, once.data, once.len) == 0);
+	must(in_wick(&profile, once.data, once.len, &request) == 0);
 	must(out_wick(profile, &twice) == 0);
 	profile_free(profile);
 	must(once.len == twice.len && memcmp(once.data, twice.data, once.len) == 0);

@@ -100,7 +100,7 @@ static void build(struct buf *out, enum place place, const struct bytes *bytes)
 static void assert_refused(const void *data, size_t len, const char *words)
 {
 	struct profile *profile = NULL;
-	int err = in_wick(&profile, data, len);
+	int err = in_wick(&profile, data, len, &(struct in_request){ 0 });
 
 	if (!strstr(fail_text(), words))
 		fail_msg("'%s' is not in: %s", words, fail_text());
@@ -151,7 +151,7 @@ static void assert_same_again(const struct buf *first)
 	autobuf struct buf second = { 0 };
 	struct profile *profile;
 
-	if (in_wick(&profile, first->data, first->len) != 0)
+	if (in_wick(&profile, first->data, first->len, &(struct in_request){ 0 }) != 0)
 		fail_msg("%s", fail_text());
 	assert_int_equal(out_wick(profile, &second), 0);
 	profile_free(profile);
@@ -185,7 +185,7 @@ static void test_nothing_is_lost(void **state)
 	assert_int_equal(profile_new(&before), 0);
 	example_fill(before);
 	assert_int_equal(out_wick(before, &file), 0);
-	assert_int_equal(in_wick(&after, file.data, file.len), 0);
+	assert_int_equal(in_wick(&after, file.data, file.len, &(struct in_request){ 0 }), 0);
 	assert_memory_equal(profile_meta(before), profile_meta(after), sizeof(struct profile_meta));
 	for (int table = 0; table < PROFILE_TABLES; table++)
 		assert_int_equal(profile_count(before, table), profile_count(after, table));
@@ -225,7 +225,7 @@ static void test_old_file(void **state)
 	assert_non_null(file);
 	len = fread(data, 1, sizeof(data), file);
 	fclose(file);
-	assert_int_equal(in_wick(&profile, data, len), 0);
+	assert_int_equal(in_wick(&profile, data, len, &(struct in_request){ 0 }), 0);
 	assert_int_equal(out_folded(profile, &out), 0);
 	assert_non_null(strstr(out.data, "sh;main;libc.so.6+0x2f00 600\n"));
 	profile_free(profile);
@@ -238,7 +238,7 @@ static void test_file_by_hand(void **state)
 
 	(void)state;
 	build(&file, STRS, &small[STRS]);
-	if (in_wick(&profile, file.data, file.len) != 0)
+	if (in_wick(&profile, file.data, file.len, &(struct in_request){ 0 }) != 0)
 		fail_msg("%s", fail_text());
 	assert_int_equal(profile_file(profile, 1)->mtime_ns, 12);
 	assert_int_equal(profile_process(profile, 1)->start, 9);
@@ -265,7 +265,7 @@ static void test_record_given_twice(void **state)
 	for (int i = 0; i < TABLES; i++)
 		add_plain(&file, tags[i], i == NODE ? &nodes : i == SAMP ? &samples : &small[i]);
 	add_plain(&file, "END ", &nothing);
-	assert_int_equal(in_wick(&profile, file.data, file.len), 0);
+	assert_int_equal(in_wick(&profile, file.data, file.len, &(struct in_request){ 0 }), 0);
 	assert_int_equal(profile_count(profile, PROFILE_NODES), 3);
 	assert_int_equal(out_folded(profile, &out), 0);
 	assert_string_equal(out.data, "a;a;a 6\n");
@@ -337,7 +337,7 @@ static void test_unknown_sections(void **state)
 	{
 		struct profile *profile;
 
-		assert_int_equal(in_wick(&profile, file.data, file.len), 0);
+		assert_int_equal(in_wick(&profile, file.data, file.len, &(struct in_request){ 0 }), 0);
 		profile_free(profile);
 	}
 	buf_clear(&file);
@@ -503,7 +503,7 @@ static void test_processes_that_beget_each_other(void **state)
 	assert_refused(file.data, file.len, "a process is its own ancestor");
 	buf_clear(&file);
 	build(&file, PROC, &forward);
-	assert_int_equal(in_wick(&profile, file.data, file.len), 0);
+	assert_int_equal(in_wick(&profile, file.data, file.len, &(struct in_request){ 0 }), 0);
 	assert_int_equal(profile_process(profile, 1)->parent, 2);
 	profile_free(profile);
 }

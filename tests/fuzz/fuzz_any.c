@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads any bytes as whatever they look like, through gzip, zstd and xz. */
+#include "fuzz/reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	return check_reader(data, len, in_read_bytes, NULL);
+}

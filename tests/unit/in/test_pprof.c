@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pprof's protocol buffers, made field by field: types, places, inlined functions, labels, and what is missing. */
+#include "unit/in/reads.h"
+
+enum {
+	S_NONE,
+	S_SAMPLES,
+	S_COUNT,
+	S_CPU,
+	S_NS,
+	S_MAIN,
+	S_WORK,
+	S_PATH,
+	S_ID,
+	S_PID,
+	S_COMM,
+	S_APP,
+	S_KERNEL,
+	S_READ,
+	S_LEN
+};
+
+static const char *const strings[] = {
+	"",     "samples", "count", "cpu", "nanoseconds",       "main",    "work", "/bin/app",
+	"a1b2", "pid",     "comm",  "app", "[kernel.kallsyms]", "vfs_read"
+};
+
+static void number(struct buf *out, unsigned field, uint64_t value)
+{
+	buf_varint(out, field << 3);
+	buf_varint(out, value);
+}
+
+static void bytes(struct buf *out, unsigned field, const void *data, size_t len)
+{
+	buf_varint(out, field << 3 | 2);
+	buf_varint(out, len);
+	buf_add(out, data, len);
+}
+
+/* A message of numbers: pairs of field and value, ended by 0; then one inner message as field 4, if there is one. */
+static void message(struct buf *out, unsigned field, const uint64_t *pairs, const struct buf *inner)
+{
+	autobuf struct buf made = { 0 };
+
+	for (; *pairs; pairs += 2)
+		number(&made, (unsigned)pairs[0], pairs[1]);
+	if (inner)
+		buf_add(&made, inner->data, inner->len);
+	bytes(out, field, made.data ? made.data : "", made.len);
+}
+
+#define MESSAGE(out, field, ...) message(out, field, (const uint64_t[]){ __VA_ARGS__, 0 }, NULL)
+
+static void add_types(struct buf *out)
+{
+	MESSAGE(out, 1, 1, S_SAMPLES, 2, S_COUNT);
+	MESSAGE(out, 1, 1, S_CPU, 2, S_NS);
+}
+
+/* Locations 1: vfs_read in the kernel; 2: work inlined into main; 3: an address without a function. */
+static void add_places(struct buf *out)
+{
+	autobuf struct buf lines = { 0 }, kernel = { 0 };
+
+	MESSAGE(out, 3, 1, 1, 2, 0x400000, 3, 0x500000, 4, 0x1000, 5, S_PATH, 6, S_ID);
+	MESSAGE(out, 3, 1, 2, 2, 0xffffffff81000000, 3, 0xffffffff82000000, 5, S_KERNEL);
+	MESSAGE(&kernel, 4, 1, 9);
+	message(out, 4, (const uint64_t[]){ 1, 1, 2, 2, 3, 0xffffffff81000123, 0 }, &kernel);
+	MESSAGE(&lines, 4, 1, 8, 2, 12);
+	MESSAGE(&lines, 4, 1, 7, 2, 3);
+	message(out, 4, (const uint64_t[]){ 1, 2, 2, 1, 3, 0x400123, 0 }, &lines);
+	MESSAGE(out, 4, 1, 3, 2, 1, 3, 0x400200);
+	MESSAGE(out, 5, 1, 7, 2, S_MAIN);
+	MESSAGE(out, 5, 1, 8, 2, S_WORK);
+	MESSAGE(out, 5, 1, 9, 2, S_READ);
+}
+
+static void add_strings(struct buf *out)
+{
+	for (int i = 0; i < S_LEN; i++)
+		bytes(out, 6, strings[i], strlen(strings[i]));
+}
+
+/* Sample of (count, ns) at locations 1, 2, 3, with labels; and one at 3 alone, its lists not packed. */
+static void add_samples(struct buf *out, uint64_t count, uint64_t ns)
+{
+	autobuf struct buf sample = { 0 }, list = { 0 };
+
+	bytes(&sample, 1, "\x01\x02\x03", 3);
+	buf_varint(&list, count);
+	buf_varint(&list, ns);
+	bytes(&sample, 2, list.data, list.len);
+	MESSAGE(&sample, 3, 1, S_PID, 3, 77);
+	MESSAGE(&sample, 3, 1, S_COMM, 2, S_APP);
+	MESSAGE(&sample, 3, 1, S_WORK, 3, 4096, 4, S_COUNT);
+	bytes(out, 2, sample.data, sample.len);
+	buf_clear(&sample);
+	number(&sample, 1, 3);
+	number(&sample, 2, 1);
+	number(&sample, 2, 10);
+	bytes(out, 2, sample.data, sample.len);
+}
+
+static void make(struct buf *out, uint64_t count, uint64_t ns, uint64_t period)
+{
+	number(out, 9, 1700000000000000000);
+	number(out, 10, 5000000000);
+	add_types(out);
+	add_samples(out, count, ns);
+	add_places(out);
+	add_strings(out);
+	MESSAGE(out, 11, 1, S_CPU, 2, S_NS);
+	number(out, 12, period);
+}
+
+#define STACK "app+0x1200;main;work_[i];vfs_read_[k]"
+
+static void test_all(void **state)
+{
+	autobuf struct buf file = { 0 };
+	struct in_request request = { 0 };
+	struct profile *profile;
+	uint32_t rest, key, value;
+
+	(void)state;
+	make(&file, 5, 50, 10);
+	/* Time is the samples times the period: those are read, and it is kept. */
+	assert_bytes_as(file.data, file.len, request, "app;" STACK " 5\napp+0x1200 1\n", NULL);
+	profile = read_bytes(file.data, file.len, &request);
+	assert_int_equal(profile_meta(profile)->period, 10);
+	assert_int_equal(profile_meta(profile)->duration_ns, 5000000000);
+	assert_int_equal(profile_meta(profile)->wall_ns, 1700000000000000000);
+	assert_string_equal(unit_of(profile), "samples");
+	assert_int_equal(frame_at(profile, 0)->address, 0xffffffff81000123);
+	assert_int_equal(frame_at(profile, 1)->kind, FRAME_INLINE);
+	assert_int_equal(frame_at(profile, 2)->address, 0x1123); /* in the file */
+	assert_string_equal(file_at(profile, 2), "/bin/app");
+	assert_memory_equal(profile_text(profile, profile_file(profile, frame_at(profile, 2)->file)->build_id, NULL),
+			    "\xa1\xb2", 2);
+	assert_int_equal(profile_process(profile, profile_sample(profile, 1)->process)->pid, 77);
+	profile_label(profile, profile_sample(profile, 1)->labels, &rest, &key, &value);
+	assert_string_equal(profile_text(profile, value, NULL), "4096 count");
+	profile_free(profile);
+}
+
+static void test_types(void **state)
+{
+	autobuf struct buf file = { 0 };
+
+	(void)state;
+	make(&file, 5, 51, 10); /* no multiple: the last type is read, as pprof does */
+	assert_bytes_as(file.data, file.len, (struct in_request){ 0 }, "app;" STACK " 51\napp+0x1200 10\n",
+			"values are cpu; --type reads others: samples");
+	assert_bytes_as(file.data, file.len, (struct in_request){ .type = "samples" },
+			"app;" STACK " 5\napp+0x1200 1\n", NULL);
+	assert_bytes_refused(file.data, file.len, (struct in_request){ .type = "x" }, "it has samples, cpu");
+	number(&file, 14, S_SAMPLES); /* its own default goes before the last */
+	assert_bytes_as(file.data, file.len, (struct in_request){ 0 }, "app;" STACK " 5\napp+0x1200 1\n",
+			"values are samples");
+}
+
+static void refused(void (*fill)(struct buf *out), const char *words)
+{
+	autobuf struct buf file = { 0 };
+
+	add_types(&file);
+	fill(&file);
+	assert_bytes_refused(file.data, file.len, (struct in_request){ 0 }, words);
+}
+
+static void no_locations(struct buf *out)
+{
+	add_samples(out, 1, 1);
+	add_strings(out);
+}
+
+static void negative(struct buf *out)
+{
+	add_samples(out, 1, UINT64_MAX - 4);
+	add_places(out);
+	add_strings(out);
+}
+
+static void twice(struct buf *out)
+{
+	add_places(out);
+	add_places(out);
+}
+
+static void claims_much(struct buf *out)
+{
+	buf_adds(out, "2\xff\xff\xff\x7f");
+	for (int i = 0; i < 100; i++)
+		buf_addc(out, '\0');
+}
+
+static void three_values(struct buf *out)
+{
+	autobuf struct buf sample = { 0 };
+
+	bytes(&sample, 2, "\x01\x02\x03", 3);
+	bytes(out, 2, sample.data, sample.len);
+	add_strings(out);
+}
+
+static void test_bad(void **state)
+{
+	(void)state;
+	refused(no_locations, "sample 1: location 1 is not in the file");
+	refused(negative, "sample 1: a value below zero");
+	refused(twice, "a mapping of a pprof profile was expected");
+	refused(claims_much, "byte 12: a string of a pprof profile was expected");
+	refused(three_values, "sample 1: more values than types");
+}
+
+static void test_cut(void **state)
+{
+	autobuf struct buf file = { 0 };
+
+	(void)state;
+	make(&file, 5, 50, 10);
+	file.len -= 5; /* in its last fields: names are there */
+	assert_bytes_refused(file.data, file.len, (struct in_request){ 0 }, "was expected");
+	assert_bytes_as(file.data, file.len, (struct in_request){ .salvage = true, .type = "samples" },
+			"app;" STACK " 5\napp+0x1200 1\n", "2 records kept");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

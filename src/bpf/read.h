@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * The unwinder's steps with the memory of the current process below. Callers' frames lie close together, and a call
- * into the kernel costs more than copying some more bytes: the stack is read a window at a time.
+ * The unwinder's steps with the memory of the current process below them. Callers' frames lie close together, and a
+ * call into the kernel costs more than copying some more bytes: the stack is read a window at a time.
  */
 #ifndef WICK_BPF_READ_H
 #define WICK_BPF_READ_H

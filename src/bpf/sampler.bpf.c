@@ -113,11 +113,14 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 		s->pid = key->pid;
 		s->process = wire_process_id(key->pid, key->start);
 		walk_user(s, task, now, arch_is_compat(mode));
-		if (s->early && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree && early_send(s, key, now))
+		if (s->early && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree && early_send(s, key, now)) {
+			count_group(key->cgroup);
 			return WIRE_total_deferred;
+		}
 		key->user = s->hash;
 	}
 	if (!count_again(generation, key)) {
+		count_group(key->cgroup);
 		lost = key->kernel ? count_kernel(s) : 0;
 		lost = lost || !key->user ? lost : count_user(s);
 		lost = lost ?: count_key(generation, key, c);
@@ -175,7 +178,6 @@ int on_tick(struct arch_context *ctx)
 	if (settings.threads)
 		key.tid = task_pid_here(task);
 	key.cgroup = bpf_get_current_cgroup_id();
-	count_group(key.cgroup);
 	result = sample_take(s, task, ctx, &key, generation, now, c);
 	s->busy = 0;
 	if (result < WIRE_COUNTERS)

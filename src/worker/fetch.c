@@ -71,6 +71,13 @@ static void on_stop(int signal)
 	told_to_stop = 1;
 }
 
+#ifdef WICK_STATIC
+static int load(struct library *ret)
+{
+	(void)ret;
+	return -ENOSYS;
+}
+#else
 static int progress(void *client, long done, long all)
 {
 	(void)client;
@@ -81,10 +88,6 @@ static int progress(void *client, long done, long all)
 
 static int load(struct library *ret)
 {
-#ifdef WICK_STATIC
-	(void)ret;
-	return -ENOSYS;
-#else
 	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
 	if (!handle)
@@ -100,8 +103,8 @@ static int load(struct library *ret)
 		return -ENOTSUP;
 	ret->set_progress(ret->client, progress);
 	return 0;
-#endif
 }
+#endif
 
 /* A folder that is this user's alone. */
 static int make_folder(char *ret, size_t size)

@@ -193,6 +193,8 @@ static uint32_t add_process(struct firefox *firefox, const struct thread *thread
 {
 	uint32_t number;
 
+	if (!thread->pid && !thread->again && !thread->name && !thread->process_name)
+		return PROFILE_NONE; /* nobody's */
 	if (!thread->has_pid || (!thread->pid && thread->name))
 		return thread->name ? stack_process_named(firefox->profile, thread->name) : PROFILE_NONE;
 	number = profile_add_process(firefox->profile, (uint32_t)thread->pid, thread->again);

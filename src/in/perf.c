@@ -88,7 +88,7 @@ static bool split_frame(struct span rest, struct span *ret_symbol, struct span *
 	if (!at)
 		return true; /* foo(int) */
 	*ret_module = span_from(deleted, at);
-	*ret_symbol = span_trim((struct span){ rest.data, at - 1 });
+	*ret_symbol = (struct span){ rest.data, at > 1 ? at - 2 : 0 }; /* one blank is between them */
 	return true;
 }
 
@@ -196,8 +196,7 @@ static struct span take_address(struct span line, uint64_t *ret)
 	}
 	if (!at || at > 16 || (at < line.len && !span_is_blank(line.data[at])))
 		return line;
-	while (at < line.len && span_is_blank(line.data[at]))
-		at++;
+	at += at < line.len; /* one blank: more belong to the symbol */
 	if (at < line.len && line.data[at] == '(') /* `add (/bin/x)`: a symbol that looks like one */
 		return line;
 	*ret = address;
@@ -320,6 +319,8 @@ static uint32_t add_process(struct perf *perf)
 {
 	uint32_t number;
 
+	if (!perf->comm && !perf->head.pid && !perf->head.tid)
+		return PROFILE_NONE; /* nobody's */
 	/* 0 is nobody's number but swapper's: some tools write it for what is not known. */
 	if (!perf->head.has_pid || (!perf->head.pid && !perf->head.tid && !span_begins(perf->head.comm, "swapper")))
 		return stack_process_named(perf->profile, perf->comm);

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: listevents FILE\n");
 		return 2;
 	}
-	if (input_read(&profile, argv[1])) {
+	if (input_read(&profile, argv[1], &(struct input_options){ 0 })) {
 		fprintf(stderr, "listevents: %s\n", fail_text());
 		return 1;
 	}

@@ -24,8 +24,8 @@ int main(int argc, char **argv)
 		options.negate |= !strcmp(argv[i], "negate");
 		options.normalize |= !strcmp(argv[i], "normalize");
 	}
-	err = input_read(&before, argv[1]);
-	err = err ? err : input_read(&after, argv[2]);
+	err = input_read(&before, argv[1], &(struct input_options){ 0 });
+	err = err ? err : input_read(&after, argv[2], &(struct input_options){ 0 });
 	err = err ? err : out_svg_diff(before, after, &options, &out);
 	if (err)
 		fprintf(stderr, "svgdiff: %s\n", fail_text());

@@ -382,7 +382,7 @@ static void test_ways(void **state)
 			assert_refused(file.data, file.len, cases[i].words);
 			continue;
 		}
-		assert_int_equal(in_wick(&profile, file.data, file.len), 0);
+		assert_int_equal(in_wick(&profile, file.data, file.len, &(struct in_request){ 0 }), 0);
 		assert_int_equal(profile_process(profile, 1)->ways.user, i ? 0 : 9);
 		assert_int_equal(profile_process(profile, 1)->ways.row, i ? 0 : 7);
 		profile_free(profile);

@@ -154,7 +154,8 @@ static uint32_t parse_frame(struct perf *perf, bool has_address, uint64_t addres
 		frame.file = stack_file(perf->profile, module, frame.kind);
 	if (!symbol.len || span_is(symbol, "[unknown]"))
 		return add_nameless(perf, &frame, module, has_offset);
-	take_offset(&symbol, &offset);
+	if (take_offset(&symbol, &offset) && frame.kind == FRAME_KERNEL)
+		frame.address -= offset; /* of the function: where in it is not told apart */
 	if (span_is(module, "[unknown]") && stack_take_cut(&symbol))
 		frame.kind = FRAME_CUT;
 	frame.name = stack_unescape(perf->profile, symbol, &perf->scratch);
@@ -216,17 +217,34 @@ static struct recent *recent_of(struct perf *perf, struct span line)
 	return &perf->recent[(first ^ line.len) >> 32 & (RECENT - 1)];
 }
 
-/* By what the line says, whatever its address. */
+/*
+ * What tells a frame: symbol and module, not where in the symbol it is. Lines that have none of it, or are long, are
+ * told by all of their text.
+ */
+static struct span key_of(struct span line, struct span rest, bool kernel, char *made, size_t room)
+{
+	struct span symbol, module;
+	uint64_t offset;
+
+	if (!split_frame(rest, &symbol, &module) || !take_offset(&symbol, &offset) ||
+	    symbol.len + module.len + 2 > room)
+		return kernel ? line : rest;
+	memcpy(made, symbol.data, symbol.len);
+	made[symbol.len] = kernel ? '\1' : '\2'; /* no symbol has these */
+	memcpy(made + symbol.len + 1, module.data, module.len);
+	return (struct span){ made, symbol.len + 1 + module.len };
+}
+
 static uint32_t find_frame(struct perf *perf, struct span line)
 {
+	char made[256];
 	uint64_t address;
-	struct span rest = take_address(line, &address), key = rest;
+	struct span rest = take_address(line, &address), key;
 	uint32_t number;
 
 	if (address < STACK_KERNEL_ADDRESS)
 		address = 0;
-	else
-		key = line;
+	key = key_of(line, rest, address != 0, made, sizeof(made));
 	number = intern_bytes(perf->lines, key.data, key.len);
 	if (number == UINT32_MAX || !room_for(perf, number))
 		return PROFILE_FULL;

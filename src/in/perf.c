@@ -197,7 +197,7 @@ static struct span take_address(struct span line, uint64_t *ret)
 	}
 	if (!at || at > 16 || (at < line.len && !span_is_blank(line.data[at])))
 		return line;
-	at += at < line.len; /* one blank: more belong to the symbol */
+	at += at < line.len;                       /* one blank: more belong to the symbol */
 	if (at < line.len && line.data[at] == '(') /* `add (/bin/x)`: a symbol that looks like one */
 		return line;
 	*ret = address;

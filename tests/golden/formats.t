@@ -16,7 +16,7 @@ same() {
 
 # The table, from help: name and suffix a line
 "$WICK" help convert | sed -n '/^formats:/,$s/^  \([a-z]*\) *\(\.[^ ]*\) .*/\1 \2/p' >"$T/formats"
-is "the formats" "$(cut -d' ' -f1 "$T/formats" | sort | tr '\n' ' ')" 'firefox folded perf pprof report speedscope wick '
+is "the formats" "$(cut -d' ' -f1 "$T/formats" | sort | tr '\n' ' ')" 'firefox folded perf pprof report speedscope svg wick '
 is "record has the same" "$("$WICK" help record | sed -n '/^formats:/,$p')" "$("$WICK" help convert | sed -n '/^formats:/,$p')"
 
 # ---- The same stacks and counts, in valid files ----

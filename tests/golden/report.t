@@ -113,8 +113,8 @@ says "narrow" 2 "--width: '39' is not a number from 40" --width 39 "$here/busy.w
 says "quality of a tree" 2 "--quality: not together with --tree" --quality --tree "$here/busy.wick"
 printf 'sh;a 1\nsh;b\n' >"$T/bad.folded"
 says "a line without a count" 1 "bad.folded': line 2: no count at its end" "$T/bad.folded"
-gzip -c <"$T/busy.folded" >"$T/busy.gz"
-says "packed" 1 "packed with gzip: unpack it first" "$T/busy.gz"
+printf 'PERFILE2' >"$T/perf.data"
+says "perf's own data" 1 "perf script" "$T/perf.data"
 : >"$T/empty.wick"
 says "empty" 1 "empty" "$T/empty.wick"
 

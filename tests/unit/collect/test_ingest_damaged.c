@@ -114,9 +114,9 @@ static void test_types_that_do_not_exist(void **state)
 	struct ingest_ended ended;
 
 	fill(f);
-	for (uint32_t type = 0; type < 9; type++) {
+	for (uint32_t type = 0; type < 12; type++) {
 		record.type = type;
-		if (type < WIRE_USER_STACK || type > WIRE_FILE)
+		if (type < WIRE_USER_STACK || (type > WIRE_FILE && type != WIRE_GROUP && type != WIRE_PROGRAM))
 			assert_refused(f, &record, sizeof(record));
 		if (type < WIRE_EXEC || type > WIRE_EXIT)
 			assert_int_equal(give_notice(f, &record, sizeof(record), &ended), -EBADMSG);

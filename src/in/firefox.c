@@ -104,8 +104,7 @@ static uint32_t add_frame(struct firefox *firefox, const struct firefox_tables *
 	if (frame.kind == FRAME_USER && !module.len && stack_take_cut(&name))
 		frame.kind = FRAME_CUT;
 	frame.file = stack_file(firefox->profile, module, frame.kind);
-	frame.name = name.len ? stack_unescape(firefox->profile, name, &firefox->text)
-			      : profile_string(firefox->profile, "[unknown]");
+	frame.name = stack_unescape(firefox->profile, name, &firefox->text);
 	return profile_add_frame(firefox->profile, &frame);
 }
 
@@ -189,14 +188,14 @@ static void read_tid(struct firefox *firefox, struct thread *thread)
 		json_in_skip(json);
 }
 
-static uint32_t add_process(struct firefox *firefox, const struct thread *thread)
+static uint32_t add_process(struct firefox *firefox, struct thread *thread)
 {
 	uint32_t number;
 
-	if (!thread->pid && !thread->again && !thread->name && !thread->process_name)
+	if (!thread->pid && !thread->name && !thread->process_name)
 		return PROFILE_NONE; /* nobody's */
 	if (!thread->has_pid || (!thread->pid && thread->name))
-		return thread->name ? stack_process_named(firefox->profile, thread->name) : PROFILE_NONE;
+		return stack_owner(firefox->profile, thread->name, &thread->name, &number) ? PROFILE_FULL : number;
 	number = profile_add_process(firefox->profile, (uint32_t)thread->pid, thread->again);
 	if (number != PROFILE_FULL && !profile_process(firefox->profile, number)->comm)
 		profile_process(firefox->profile, number)->comm =
@@ -236,12 +235,13 @@ static void add_sample(struct firefox *firefox, struct profile_sample sample, si
 	firefox->count++;
 }
 
-static void add_samples(struct firefox *firefox, const struct thread *thread)
+static void add_samples(struct firefox *firefox, struct thread *thread)
 {
 	const struct firefox_samples *samples = &firefox->samples;
-	struct profile_sample sample = { .comm = thread->name, .process = add_process(firefox, thread) };
+	struct profile_sample sample = { .process = add_process(firefox, thread) };
 	int64_t time = 0;
 
+	sample.comm = thread->name; /* as it is found to be */
 	if (sample.process == PROFILE_FULL || sample.comm == PROFILE_FULL)
 		run_out(firefox);
 	sample.tid = thread->tid <= UINT32_MAX ? (uint32_t)thread->tid : 0;

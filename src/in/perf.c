@@ -107,7 +107,8 @@ static bool take_offset(struct span *text, uint64_t *ret)
 }
 
 /* What has no symbol is called by its module, as the classic scripts do, unless its offset in the module is there. */
-static uint32_t add_nameless(struct perf *perf, struct profile_frame *frame, struct span module, bool has_offset)
+static uint32_t add_nameless(struct perf *perf, struct profile_frame *frame, struct span module, bool has_offset,
+			     bool empty)
 {
 	const char *slash = memrchr(module.data, '/', module.len);
 	struct span base = slash ? span_from(module, (size_t)(slash + 1 - module.data)) : module;
@@ -116,6 +117,8 @@ static uint32_t add_nameless(struct perf *perf, struct profile_frame *frame, str
 
 	if (frame->kind == FRAME_KERNEL || (has_offset && frame->file))
 		return profile_add_frame(perf->profile, frame);
+	if (frame->kind == FRAME_USER && !frame->file && empty)
+		return profile_add_frame(perf->profile, frame); /* nothing is known of it, not even that */
 	if (!base.len || span_begins(base, "["))
 		len = snprintf(name, sizeof(name), "[unknown]");
 	else
@@ -147,13 +150,15 @@ static uint32_t parse_frame(struct perf *perf, bool has_address, uint64_t addres
 	if (!split_frame(rest, &symbol, &module))
 		return PROFILE_NONE;
 	has_offset = take_offset(&module, &offset);
-	frame.kind = span_is(module, "inlined") ? FRAME_INLINE : stack_kind(module, address);
+	frame.kind = has_address ? stack_kind_at(module, address) : stack_kind(module, address);
+	if (span_is(module, "inlined"))
+		frame.kind = FRAME_INLINE;
 	if (frame.kind != FRAME_KERNEL)
 		frame.address = has_offset ? offset : 0;
 	if (frame.kind != FRAME_INLINE)
 		frame.file = stack_file(perf->profile, module, frame.kind);
 	if (!symbol.len || span_is(symbol, "[unknown]"))
-		return add_nameless(perf, &frame, module, has_offset);
+		return add_nameless(perf, &frame, module, has_offset, !symbol.len);
 	if (take_offset(&symbol, &offset) && frame.kind == FRAME_KERNEL)
 		frame.address -= offset; /* of the function: where in it is not told apart */
 	if (span_is(module, "[unknown]") && stack_take_cut(&symbol))
@@ -333,20 +338,19 @@ static int close_sample(struct perf *perf)
 }
 
 /* One number is a thread's: of its process the name is known alone. */
-static uint32_t add_process(struct perf *perf)
+static int add_owner(struct perf *perf)
 {
 	uint32_t number;
 
-	if (!perf->comm && !perf->head.pid && !perf->head.tid)
-		return PROFILE_NONE; /* nobody's */
 	/* 0 is nobody's number but swapper's: some tools write it for what is not known. */
 	if (!perf->head.has_pid || (!perf->head.pid && !perf->head.tid && !span_begins(perf->head.comm, "swapper")))
-		return stack_process_named(perf->profile, perf->comm);
+		return stack_owner(perf->profile, perf->comm, &perf->comm, &perf->process);
 	number = profile_add_process(perf->profile, perf->head.pid, 0);
 	if (number != PROFILE_FULL &&
 	    (perf->head.pid == perf->head.tid || !profile_process(perf->profile, number)->comm))
 		profile_process(perf->profile, number)->comm = perf->comm;
-	return number;
+	perf->process = number;
+	return 0;
 }
 
 static int open_sample(struct perf *perf, struct perf_head *head)
@@ -356,10 +360,8 @@ static int open_sample(struct perf *perf, struct perf_head *head)
 	perf->state = stack_type(&perf->types, perf->profile, head->event) ? GATHERING : PASSING;
 	if (perf->state == PASSING)
 		return 0;
-	perf->comm = span_is(head->comm, "[unnamed]") ? PROFILE_NONE
-						      : stack_unescape(perf->profile, head->comm, &perf->scratch);
-	perf->process = add_process(perf);
-	return perf->process == PROFILE_FULL ? full() : 0;
+	perf->comm = stack_unescape(perf->profile, head->comm, &perf->scratch);
+	return add_owner(perf) || perf->process == PROFILE_FULL ? full() : 0;
 }
 
 static int push(struct perf *perf, struct span line)

@@ -96,6 +96,8 @@ static uint32_t add_file(struct pprof *pprof, struct pprof_mapping *mapping, uin
 		path = (struct span){ path.data + 1, path.len - 2 };
 	if (kind == FRAME_JIT || kind == FRAME_VDSO)
 		return mapping->file = PROFILE_NONE;
+	if (span_is(path, "[unknown]"))
+		path.len = 0;
 	file.path = profile_bytes(pprof->profile, path.data, path.len);
 	file.build_id = add_build_id(pprof, string_at(pprof, mapping->build_id));
 	if (file.path || file.build_id)
@@ -114,7 +116,7 @@ static struct profile_frame place_of(struct pprof *pprof, const struct pprof_loc
 		frame.kind = stack_kind((struct span){ "", 0 }, location->address);
 		return frame;
 	}
-	frame.kind = stack_kind(string_at(pprof, mapping->path), location->address);
+	frame.kind = stack_kind_at(string_at(pprof, mapping->path), location->address);
 	frame.file = add_file(pprof, mapping, frame.kind);
 	if (frame.kind == FRAME_USER && location->address >= mapping->start && location->address < mapping->limit)
 		frame.address = location->address - mapping->start + mapping->offset;
@@ -174,6 +176,12 @@ static int add_line(struct pprof *pprof, struct profile_frame frame, const struc
 		if (function->name >= pprof->file.strings_len)
 			return fail_plain(-EINVAL, "sample %zu: string %" PRIu64 " is not in the file", pprof->number,
 					  function->name);
+		if (!inlined && whole.len > name.len && span_ends(whole, "_[i]") &&
+		    (whole.len == name.len + 4 || is_with_line(name, (struct span){ whole.data, whole.len - 4 },
+							       string_at(pprof, function->file), line->line))) {
+			whole.len -= 4; /* it stands alone, and wick says so there */
+			frame.kind = FRAME_INLINE;
+		}
 		if (!name.len || is_with_line(name, whole, string_at(pprof, function->file), line->line))
 			name = whole;
 	}
@@ -323,9 +331,10 @@ static int read_locations(struct pprof *pprof, const struct proto_field *field)
 
 static int finish_sample(struct pprof *pprof, struct profile_sample *sample)
 {
-	if (!sample->process && sample->comm)
-		sample->process = stack_process_named(pprof->profile, sample->comm);
-	else if (sample->process && sample->comm && !profile_process(pprof->profile, sample->process)->comm)
+	if (!sample->process && sample->comm &&
+	    stack_owner(pprof->profile, sample->comm, &sample->comm, &sample->process))
+		return full();
+	if (sample->process && sample->comm && !profile_process(pprof->profile, sample->process)->comm)
 		profile_process(pprof->profile, sample->process)->comm = sample->comm;
 	sample->stack = stack_node(&pprof->stack, pprof->profile);
 	if (!span_add(&pprof->sum, sample->value))

@@ -39,7 +39,9 @@ struct speedscope {
 	bool by_wick;
 	uint32_t *frames;
 	size_t frames_len, frames_cap;
-	uint32_t *open; /* frames of the stack, root first */
+	uint32_t *names; /* of frames, whole: one may be a process's */
+	uint32_t *open;  /* frames of the stack, root first */
+	uint32_t root;   /* the name of the first of them */
 	struct stack stack;
 	struct stack_types types;
 	struct buf unit, name, text;
@@ -81,15 +83,19 @@ static void add_frame(struct speedscope *scope)
 	if (scope->frames_len == scope->frames_cap) {
 		size_t cap = scope->frames_cap ? scope->frames_cap * 2 : 1024;
 		uint32_t *grown = cap <= FRAMES_MAX ? reallocarray(scope->frames, cap, sizeof(*grown)) : NULL;
+		uint32_t *names = grown ? reallocarray(scope->names, cap, sizeof(*names)) : NULL;
 
-		scope->full = !grown;
-		if (!grown) {
+		scope->frames = grown ? grown : scope->frames;
+		scope->names = names ? names : scope->names;
+		scope->full = !names;
+		if (!names) {
 			stop(scope, "too many frames");
 			return;
 		}
-		scope->frames = grown;
 		scope->frames_cap = cap;
 	}
+	scope->names[scope->frames_len] =
+		stack_unescape(scope->profile, (struct span){ name.data, name.len }, &scope->text);
 	scope->frames[scope->frames_len++] =
 		stack_named_frame(scope->profile, (struct span){ name.data, name.len },
 				  (struct span){ file.data ? file.data : "", file.len }, !scope->by_wick, &scope->text);
@@ -154,10 +160,8 @@ static void add_sample(struct speedscope *scope, size_t depth, uint64_t value)
 	size_t root = 0;
 
 	if (scope->by_wick && depth) { /* the root is whose it is */
-		sample.comm = profile_frame(scope->profile, scope->open[0])->name;
+		scope->full |= stack_owner(scope->profile, scope->root, &sample.comm, &sample.process) != 0;
 		root = 1;
-		if (!strcmp(profile_text(scope->profile, sample.comm, NULL), "[unnamed]"))
-			sample.comm = PROFILE_NONE;
 	} else if (scope->profiles > 1) {
 		sample.comm = profile_bytes(scope->profile, scope->name.data, scope->name.len);
 	}
@@ -165,7 +169,7 @@ static void add_sample(struct speedscope *scope, size_t depth, uint64_t value)
 	while (depth-- > root)
 		if (stack_push(&scope->stack, scope->open[depth]))
 			return; /* open has no more room than that */
-	if (sample.comm)
+	if (sample.comm && !sample.process)
 		sample.process = stack_process_named(scope->profile, sample.comm);
 	sample.stack = stack_node(&scope->stack, scope->profile);
 	if (!span_add(&scope->sum, value)) {
@@ -179,13 +183,17 @@ static void add_sample(struct speedscope *scope, size_t depth, uint64_t value)
 }
 
 /* The number of a frame, as the model has it. */
-static uint32_t frame_at(struct speedscope *scope)
+static uint32_t frame_at(struct speedscope *scope, uint32_t *ret_name)
 {
 	uint64_t index = json_in_u64(&scope->json);
 
 	if (!scope->json.bad && index >= scope->frames_len)
 		stop(scope, "the number of a frame was expected, and there are fewer");
-	return scope->json.bad ? PROFILE_NONE : scope->frames[index];
+	if (scope->json.bad)
+		return PROFILE_NONE;
+	if (ret_name)
+		*ret_name = scope->names[index];
+	return scope->frames[index];
 }
 
 static size_t read_stack(struct speedscope *scope)
@@ -193,7 +201,7 @@ static size_t read_stack(struct speedscope *scope)
 	size_t depth = 0;
 
 	for (json_in_begin(&scope->json, '['); json_in_element(&scope->json);) {
-		uint32_t frame = frame_at(scope);
+		uint32_t frame = frame_at(scope, depth ? NULL : &scope->root);
 
 		if (depth == STACK_DEPTH_MAX)
 			stop(scope, "no more than 65536 frames were expected");
@@ -242,7 +250,7 @@ static void read_event(struct speedscope *scope, char *ret_type, uint32_t *ret_f
 
 			*ret_type = text.len ? text.data[0] : '\0';
 		} else if (span_is(key, "frame")) {
-			*ret_frame = frame_at(scope);
+			*ret_frame = frame_at(scope, &scope->root);
 		} else if (span_is(key, "at")) {
 			*ret_at = value_of(scope, &scope->json);
 		} else {
@@ -458,6 +466,7 @@ int in_speedscope(struct profile **ret, const void *data, size_t len, struct in_
 	buf_free(&scope.name);
 	buf_free(&scope.text);
 	free(scope.frames);
+	free(scope.names);
 	free(scope.open);
 	if (err)
 		profile_free(scope.profile);

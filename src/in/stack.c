@@ -106,6 +106,15 @@ bool stack_is_kernel_root(struct span symbol)
 	return false;
 }
 
+uint32_t stack_kind_at(struct span module, uint64_t address)
+{
+	if (address >= STACK_KERNEL_ADDRESS || !span_begins(module, "["))
+		return stack_kind(module, address);
+	if (span_begins(module, "[kernel.") || span_begins(module, "[guest.kernel") || span_is(module, "[kernel]"))
+		return FRAME_KERNEL;
+	return span_is(module, "[vdso]") || span_is(module, "[jit]") ? stack_kind(module, address) : FRAME_USER;
+}
+
 static bool is_escape(struct span text, size_t at)
 {
 	return text.len - at >= 4 && text.data[at] == '\\' && text.data[at + 1] == 'x' &&
@@ -179,7 +188,7 @@ uint32_t stack_named_frame(struct profile *profile, struct span name, struct spa
 	if (!plain && frame.kind == FRAME_USER && !module.len && stack_take_cut(&name))
 		frame.kind = FRAME_CUT;
 	frame.file = stack_file(profile, module, frame.kind);
-	frame.name = name.len ? stack_unescape(profile, name, scratch) : profile_string(profile, "[unknown]");
+	frame.name = stack_unescape(profile, name, scratch);
 	return profile_add_frame(profile, &frame);
 }
 
@@ -190,6 +199,20 @@ uint32_t stack_process_named(struct profile *profile, uint32_t comm)
 	if (number != PROFILE_FULL)
 		profile_process(profile, number)->comm = comm;
 	return number;
+}
+
+int stack_owner(struct profile *profile, uint32_t name, uint32_t *ret_comm, uint32_t *ret_process)
+{
+	const char *text = profile_text(profile, name, NULL);
+
+	*ret_comm = *ret_process = PROFILE_NONE; /* the first may be where the name was */
+	if (name == PROFILE_FULL)
+		return -ENOMEM;
+	if (!strcmp(text, "[nobody]"))
+		return 0;
+	*ret_comm = strcmp(text, "[unnamed]") ? name : PROFILE_NONE;
+	*ret_process = stack_process_named(profile, *ret_comm);
+	return *ret_process == PROFILE_FULL ? -ENOMEM : 0;
 }
 
 static bool is_wanted(const char *wanted, struct span name)

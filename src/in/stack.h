@@ -35,6 +35,9 @@ uint32_t stack_node(struct stack *stack, struct profile *profile);
 /* What a module's name says of a frame's kind: [kernel.kallsyms], [nf_tables], [vdso], /tmp/perf-1.map, a path. */
 uint32_t stack_kind(struct span module, uint64_t address);
 
+/* The same where the address is known: it tells the kernel's modules from files that are called like them. */
+uint32_t stack_kind_at(struct span module, uint64_t address);
+
 /* Where the kernel is entered, or begins to run by itself: the root of its stacks. */
 bool stack_is_kernel_root(struct span symbol);
 
@@ -58,6 +61,9 @@ uint32_t stack_file(struct profile *profile, struct span module, uint32_t kind);
 
 /* A process of which its name alone is known. PROFILE_FULL if memory is out or `comm` is that. */
 uint32_t stack_process_named(struct profile *profile, uint32_t comm);
+
+/* Whose a sample is, as wick writes it where a name is all there is: [unnamed] has none, [nobody] is nobody's. */
+int stack_owner(struct profile *profile, uint32_t name, uint32_t *ret_comm, uint32_t *ret_process);
 
 /* The types of values met in a file, and which of them is read. */
 #define STACK_TYPES_MAX 64

@@ -139,6 +139,7 @@ static uint32_t function_of(struct firefox *firefox, uint32_t frame, uint32_t *r
 		buf_clear(text);
 	}
 	out_name(firefox->profile, frame, text);
+	buf_adds(text, ""); /* of what nothing is known, an empty name */
 	if (buf_error(text))
 		return 0;
 	source = out_source(firefox->profile, frame, text->data, text->len);
@@ -552,6 +553,9 @@ static int put_thread(struct firefox *firefox, const struct thread *thread, stru
 	json_u64(&firefox->json, "registerTime", 0);
 	json_null(&firefox->json, "unregisterTime");
 	json_raw(&firefox->json, "pausedRanges", "[]");
+	if (!process->pid && !out_comm(firefox->profile, thread->sample) &&
+	    out_has_comm(firefox->profile, thread->sample))
+		buf_adds(&firefox->text, "[unnamed]");
 	out_string(firefox->profile, out_comm(firefox->profile, thread->sample), &firefox->text);
 	put_text(firefox, "name");
 	json_bool(&firefox->json, "isMainThread", !thread->tid || thread->tid == process->pid);

@@ -157,6 +157,8 @@ const char *out_kind_suffix(unsigned int kind)
 
 void out_name(const struct profile *profile, unsigned int number, struct buf *out)
 {
+	if (is_unknown(profile_frame(profile, number)))
+		return;
 	add_frame(profile, number, NULL, out);
 }
 

@@ -101,15 +101,18 @@ static const struct part *line_of(struct perf *perf, uint32_t frame)
 static void add_comm(struct perf *perf, uint32_t sample)
 {
 	uint32_t comm = out_comm(perf->profile, sample);
-	size_t len, escaped;
+	size_t len, escaped, blank;
 	const char *text = profile_text(perf->profile, comm, &len);
 
 	if (!comm)
-		text = "[unnamed]", len = strlen(text);
+		text = out_has_comm(perf->profile, sample) ? "[unnamed]" : "[nobody]", len = strlen(text);
 	escaped = len && (*text == '#' || *text == ' ');
 	if (escaped)
 		buf_addf(perf->out, "\\x%02x", (unsigned char)*text);
-	text_escape(perf->out, text + escaped, len - escaped, NULL);
+	blank = len > escaped && text[len - 1] == ' ';
+	text_escape(perf->out, text + escaped, len - escaped - blank, NULL);
+	if (blank) /* blanks follow it anyway */
+		buf_adds(perf->out, "\\x20");
 	buf_adds(perf->out, len == 1 ? "  " : " "); /* stackcollapse-perf.pl wants two letters */
 }
 

@@ -407,7 +407,8 @@ struct function {
 	uint32_t name, system_name, file;
 };
 
-static uint32_t function_of(struct pprof *pprof, uint32_t frame, uint32_t *ret_line)
+/* `alone`: an inlined frame without what it is inlined in is known by its system name, as in folded stacks. */
+static uint32_t function_of(struct pprof *pprof, uint32_t frame, bool alone, uint32_t *ret_line)
 {
 	struct function function = { 0 };
 	struct out_source source;
@@ -418,10 +419,13 @@ static uint32_t function_of(struct pprof *pprof, uint32_t frame, uint32_t *ret_l
 		pprof->err = buf_error(&pprof->text);
 		return 0;
 	}
+	buf_adds(&pprof->text, ""); /* of what nothing is known, an empty name */
 	source = out_source(pprof->profile, frame, pprof->text.data, pprof->text.len);
 	function.name = string_of(pprof, pprof->text.data, source.name_len);
 	if (source.line)
 		function.file = string_of(pprof, pprof->text.data + source.file, source.file_len);
+	if (alone)
+		buf_adds(&pprof->text, out_kind_suffix(FRAME_INLINE));
 	function.system_name = take_text(pprof);
 	*ret_line = source.line;
 	number = intern_bytes(pprof->functions, &function, sizeof(function));
@@ -433,7 +437,10 @@ static uint32_t function_of(struct pprof *pprof, uint32_t frame, uint32_t *ret_l
 static void put_lines(struct pprof *pprof, uint32_t location, struct mapping *mapping)
 {
 	for (; location; location = pprof->locations[location].outer) {
-		uint32_t line = 0, function = function_of(pprof, pprof->locations[location].frame, &line);
+		uint32_t frame = pprof->locations[location].frame, line = 0;
+		bool alone =
+			!pprof->locations[location].outer && profile_frame(pprof->profile, frame)->kind == FRAME_INLINE;
+		uint32_t function = function_of(pprof, frame, alone, &line);
 
 		put_number(&pprof->part, 1, function);
 		put_number(&pprof->part, 2, line);
@@ -491,6 +498,8 @@ static void put_labels(struct pprof *pprof, uint32_t number)
 		put_label(pprof, text_of(pprof, "tid"), 0, sample->tid);
 	if (comm)
 		put_label(pprof, text_of(pprof, "comm"), profile_string_of(pprof, comm), 0);
+	else if (!pid && out_has_comm(pprof->profile, number))
+		put_label(pprof, text_of(pprof, "comm"), text_of(pprof, "[unnamed]"), 0);
 	for (uint32_t set = sample->labels, rest; set; set = rest) {
 		uint32_t key, value;
 		const char *text;

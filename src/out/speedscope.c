@@ -25,7 +25,7 @@ struct speedscope {
 	struct timeline timeline;
 	struct intern *seen; /* frames as they are written, each once */
 	uint32_t *frames;    /* of the profile → of the file, from 1 */
-	uint32_t *comms;     /* string → of the file, from 1 */
+	uint32_t *comms;     /* string, or one more for nobody's → of the file, from 1 */
 	struct buf text;
 };
 
@@ -61,14 +61,23 @@ static int put_frame_of(struct speedscope *scope, uint32_t frame)
 	return put_frame(scope, name_len, &scope->frames[frame]);
 }
 
+static uint32_t comm_of(const struct speedscope *scope, uint32_t sample)
+{
+	if (!out_has_comm(scope->profile, sample))
+		return profile_count(scope->profile, PROFILE_STRINGS);
+	return out_comm(scope->profile, sample);
+}
+
 static int put_comm(struct speedscope *scope, uint32_t sample)
 {
-	uint32_t comm = out_comm(scope->profile, sample);
+	uint32_t comm = comm_of(scope, sample);
 
 	if (scope->comms[comm])
 		return 0;
 	buf_clear(&scope->text);
-	if (comm)
+	if (!out_has_comm(scope->profile, sample))
+		buf_adds(&scope->text, "[nobody]");
+	else if (comm)
 		out_string(scope->profile, comm, &scope->text);
 	else
 		buf_adds(&scope->text, "[unnamed]");
@@ -115,7 +124,7 @@ static int put_stacks(struct speedscope *scope)
 		size_t depth = 0;
 
 		json_array(&scope->json, NULL);
-		json_u64(&scope->json, NULL, scope->comms[out_comm(scope->profile, number)] - 1);
+		json_u64(&scope->json, NULL, scope->comms[comm_of(scope, number)] - 1);
 		for (uint32_t node = profile_sample(scope->profile, number)->stack; node && !err;
 		     node = profile_node(scope->profile, node)->parent) {
 			if (depth == cap) {
@@ -208,7 +217,7 @@ int out_speedscope(const struct profile *profile, struct buf *out)
 		.profile = profile,
 		.json = { .out = out },
 		.frames = calloc(profile_count(profile, PROFILE_FRAMES), sizeof(*scope.frames)),
-		.comms = calloc(profile_count(profile, PROFILE_STRINGS), sizeof(*scope.comms)),
+		.comms = calloc(profile_count(profile, PROFILE_STRINGS) + 1ul, sizeof(*scope.comms)),
 	};
 	int err = scope.frames && scope.comms ? intern_new(&scope.seen) : -ENOMEM;
 

@@ -16,7 +16,7 @@ static void test_sample(void **state)
 	(void)state;
 	assert_int_equal(profile_count(profile, PROFILE_SAMPLES), 3);
 	assert_int_equal(frame_at(profile, 0)->kind, FRAME_KERNEL);
-	assert_int_equal(frame_at(profile, 0)->address, 0xffffffff81000000); /* the function */
+	assert_int_equal(frame_at(profile, 0)->address, 0xffffffff81000000);
 	assert_string_equal(file_at(profile, 1), "nf_tables");
 	assert_string_equal(file_at(profile, 2), "/usr/bin/bash");
 	assert_int_equal(profile_process(profile, 1)->pid, 12);

@@ -217,26 +217,27 @@ __attribute__((noinline)) int early_returns(__u32 which)
 	return 0;
 }
 
-/* True if user space will count the sample. */
-static __always_inline bool early_send(struct scratch *s, const struct wire_key *key, __u64 now)
+/* Sends the sample of s->key. True if user space will count it. Apart from what all other samples need. */
+__attribute__((noinline)) int early_send(__u32 which)
 {
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct early_room *early = early_of_cpu();
 	__u64 len;
 
-	if (!early)
+	if (!s || !early)
 		return false;
 	early->head.type = WIRE_EARLY;
-	early->head.when = (__u64)bpf_get_smp_processor_id() << 48 | WIRE_EVENT_US(now / 1000);
-	early->head.key = *key;
+	early->head.when = (__u64)bpf_get_smp_processor_id() << 48 | WIRE_EVENT_US(s->now / 1000);
+	early->head.key = s->key;
 	early->head.process = s->process;
 	*(struct step_regs *)early->head.registers = s->leaf_regs;
-	if (!early_find_maps(s, SCRATCH_SAMPLE))
+	if (!early_find_maps(s, which))
 		return false;
 	early->head.maps_len = s->early_maps;
 	early->head.stack_start = early->head.registers[STEP_SP];
 	early->head.stack_len = 0;
-	early_stack(SCRATCH_SAMPLE);
-	early_returns(SCRATCH_SAMPLE);
+	early_stack(which);
+	early_returns(which);
 	len = early->head.stack_len;
 	asm volatile("" : "+r"(len));
 	if (len > WIRE_EARLY_STACK)

@@ -113,9 +113,12 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 		s->pid = key->pid;
 		s->process = wire_process_id(key->pid, key->start);
 		walk_user(s, task, now, arch_is_compat(mode));
-		if (s->early && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree && early_send(s, key, now)) {
+		if (s->early && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree) {
+			s->now = now;
+			s->key = *key;
 			count_group(key->cgroup);
-			return WIRE_total_deferred;
+			if (early_send(SCRATCH_SAMPLE))
+				return WIRE_total_deferred;
 		}
 		key->user = s->hash;
 	}

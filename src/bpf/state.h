@@ -11,6 +11,7 @@
 #include "bpf/wire.h"
 #include "bpf/read.h"
 
+#define WINDOW_WORDS 64 /* a power of two */
 #define ROW_CACHE 512   /* a power of two */
 #define MAPPINGS 8      /* of a process that are remembered; a power of two */
 #define MAPPING_SETS 64 /* processes of which mappings are; a power of two */
@@ -74,14 +75,18 @@ struct scratch {
 	__u64 process;
 	struct step_regs regs;
 	struct step_regs leaf_regs; /* as they were before the first step */
+	__u64 window_start;
+	__u64 window[WINDOW_WORDS + 1]; /* of the stack; one more than is filled: reads are of two words at most */
 	/* of what was found at the address last */
 	__u64 vm_start, vm_end, vm_offset, vm_file;
 	__u64 file_id;
 	struct wire_file_key file_key;
 	__u32 pid;
 	__u32 reserved;
-	__u64 node[32];  /* of the tree of mappings */
-	__u64 early_vma; /* to be looked at */
+	__u64 node[32]; /* of the tree of mappings */
+	__u64 now;
+	struct wire_key key; /* of a sample that is to be sent whole */
+	__u64 early_vma;     /* to be looked at */
 	__u64 early_maps;
 	__u64 early_next;      /* where to go on */
 	__u64 leaf[16];        /* mappings of a leaf of the tree */

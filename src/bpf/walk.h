@@ -6,6 +6,7 @@
 #include "bpf/mapping.h"
 #include "bpf/read.h"
 #include "bpf/uprobe.h"
+#include "bpf/window.h"
 
 #define WALK_STEPS 32
 #define WALK_NO_RULE WIRE_RULES_MAX /* beyond the table of rules */
@@ -22,7 +23,7 @@ static __always_inline void walk_add(struct scratch *s, __u64 owner, __u64 where
 	frame->owner = owner;
 	frame->where = where;
 	s->frames = at + 1;
-	s->hash = wire_mix(wire_mix(s->hash, owner), where);
+	s->hash = wire_mix_frame(settings.seed, s->hash, owner, where);
 }
 
 /* One mapping for all of the process, in which frames are addresses. */
@@ -43,15 +44,17 @@ static __always_inline bool walk_is_in(const struct mapping *mapping, __u64 addr
 	return address >= mapping->start && address < mapping->end;
 }
 
-/* The mapping of s->address is set->last: the verifier would follow each index by itself, were it returned. */
-static __always_inline int walk_mapping(struct scratch *s, struct mapping_set *set, __u32 which)
+/* The mapping of s->address becomes set->last. */
+__attribute__((noinline)) int walk_find(__u32 which)
 {
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mapping_set *set = s ? mapping_set(s) : NULL;
 	int at;
 
+	if (!s || !set)
+		return -1;
 	if (settings.no_tree)
 		return walk_no_tree(s, set);
-	if (walk_is_in(&set->items[index_of_mapping(set->last)], s->address))
-		return 0;
 	for (int i = 0; i < MAPPINGS; i++)
 		if (walk_is_in(&set->items[i], s->address)) {
 			set->last = i;
@@ -171,8 +174,6 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 
 	if (!s)
 		return WIRE_cut_no_memory;
-	if (settings.unwind == WIRE_UNWIND_FP) /* as it was asked for: the chain and nothing else */
-		return step_fp(&s->regs);
 	if (!read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) && step_at_restorer(&code))
 		return WALK_SIGNAL;
 	if (settings.unwind == WIRE_UNWIND_TABLE)
@@ -186,32 +187,6 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 				    (!step_after_call(&code) && !step_at_restorer(&code))))
 		result = WIRE_cut_no_frame_pointer;
 	return result == WIRE_cut_no_frame_pointer && s->no_table ? WIRE_cut_no_table : result;
-}
-
-/* From the frame of s->regs to its caller, by the rule of its row or else without. */
-static __always_inline int walk_caller(struct scratch *s, __u32 which, const struct wire_rule *rule)
-{
-	__u32 exact = s->exact;
-	int result;
-
-	s->exact = 0;
-	if (!rule || rule->kind == WIRE_RULE_NONE) {
-		result = walk_without_row(which);
-		return result == WALK_SIGNAL ? walk_signal(which) : result;
-	}
-	switch (rule->kind) {
-	case WIRE_RULE_ROOT:
-		return STEP_ROOT;
-	case WIRE_RULE_SIGNAL:
-		return walk_signal(which);
-	}
-	s->old_fp = s->regs.r[STEP_FP];
-	result = step_rule(&s->regs, rule, exact);
-	if (result == STEP_MORE && s->with_saves && rule->flags & WIRE_RULE_SAVES) {
-		s->rule = *rule;
-		walk_saves(which);
-	}
-	return result;
 }
 
 /* Back to the leaf. Hardly any frame is found by a register other than the stack and frame pointers; only for the sake
@@ -237,6 +212,50 @@ static __always_inline bool walk_needs_saves(const struct scratch *s, const stru
 		(rule->kind == WIRE_RULE_REGISTER || rule->kind == WIRE_RULE_DEREF));
 }
 
+/* From the frame of s->regs to its caller by s->rule, whatever it is. Apart: what nearly all frames need is small. */
+__attribute__((noinline)) int walk_odd(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	__u32 exact;
+	int result;
+
+	if (!s)
+		return WIRE_cut_no_memory;
+	exact = s->exact;
+	s->exact = 0;
+	switch (s->rule.kind) {
+	case WIRE_RULE_NONE:
+		result = walk_without_row(which);
+		return result == WALK_SIGNAL ? walk_signal(which) : result;
+	case WIRE_RULE_ROOT:
+		return STEP_ROOT;
+	case WIRE_RULE_SIGNAL:
+		return walk_signal(which);
+	}
+	s->old_fp = s->regs.r[STEP_FP];
+	result = step_rule(&s->regs, &s->rule, exact);
+	if (result == STEP_MORE && s->with_saves && s->rule.flags & WIRE_RULE_SAVES)
+		walk_saves(which);
+	return result;
+}
+
+static __always_inline int walk_caller(struct scratch *s, __u32 which, const struct wire_rule *rule)
+{
+	if (settings.unwind == WIRE_UNWIND_FP) { /* as it was asked for: the chain and nothing else */
+		s->exact = 0;
+		return step_fp(&s->regs);
+	}
+	if (rule && rule->flags & WIRE_RULE_PLAIN && !s->with_saves) {
+		s->exact = 0;
+		return step_plain(&s->regs, rule);
+	}
+	if (rule)
+		s->rule = *rule;
+	else
+		s->rule.kind = WIRE_RULE_NONE;
+	return walk_odd(which);
+}
+
 /* Adds the frame of s->regs and steps to its caller. 0 to go on. */
 __attribute__((noinline)) int walk_step(__u32 which)
 {
@@ -256,7 +275,8 @@ __attribute__((noinline)) int walk_step(__u32 which)
 	if (!s->exact)
 		uprobe_check(s, which);
 	s->address = s->regs.r[STEP_IP] - !s->exact; /* a return address may already be in the next function */
-	if (walk_mapping(s, set, which)) {
+	if ((settings.no_tree || !walk_is_in(&set->items[index_of_mapping(set->last)], s->address)) &&
+	    walk_find(which)) {
 		s->cut = WIRE_cut_no_mapping;
 		return 1;
 	}
@@ -270,7 +290,7 @@ __attribute__((noinline)) int walk_step(__u32 which)
 	where = s->address + mapping->offset;
 	if (mapping->table.id && mapping->table.id != WIRE_TABLE_UNKNOWN)
 		rule = walk_rule(s, which, &mapping->table, where);
-	if (rule && walk_needs_saves(s, rule)) {
+	if (rule && !(rule->flags & WIRE_RULE_PLAIN) && walk_needs_saves(s, rule)) {
 		walk_again(s);
 		return 0;
 	}
@@ -315,7 +335,7 @@ static __always_inline void walk_user(struct scratch *s, struct task_struct *tas
 	s->uprobe_at = UPROBE_UNREAD;
 	s->cut = 0;
 	s->hash = settings.seed;
-	read_begin();
+	s->window_start = WINDOW_NONE;
 	mapping_begin(s, task, now);
 	if (compat)
 		s->cut = WIRE_cut_compat;

@@ -190,6 +190,8 @@ enum wire_save { /* registers that a caller may need back, in the order of saves
 #define WIRE_RA_IN_REGISTER 1
 #define WIRE_RULE_SAVES 2
 #define WIRE_FP_IN_REGISTER 4
+#define WIRE_RULE_PLAIN \
+	16 /* CFA from the stack or frame pointer, return address right below it, all else from the CFA */
 #define WIRE_RULE_SWITCHES 8 /* the caller is on another stack, wherever that is; if the frame pointer is 0, nowhere */
 
 struct wire_rule {
@@ -325,6 +327,13 @@ static inline __attribute__((always_inline)) __u64 wire_mix(__u64 hash, __u64 wo
 	hash ^= hash >> 29;
 	hash *= 0xbf58476d1ce4e5b9ULL;
 	return hash ^ hash >> 32;
+}
+
+/* The id of a stack, frame by frame. What is multiplied depends on the run as well, so that no frames can be made up
+ * whose words cancel out. */
+static inline __attribute__((always_inline)) __u64 wire_mix_frame(__u64 seed, __u64 hash, __u64 owner, __u64 where)
+{
+	return wire_mix(hash, where ^ owner * (seed | 1));
 }
 
 static inline __attribute__((always_inline)) __u64 wire_hash_key(__u64 seed, const struct wire_key *key)

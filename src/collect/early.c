@@ -87,10 +87,10 @@ static void count_quality(struct early *early)
 /* The id that the kernel side would have given the stack, had it walked it. */
 static uint64_t stack_id(const struct early *early)
 {
-	uint64_t id = sampler_seed(early->sampler);
+	uint64_t seed = sampler_seed(early->sampler), id = seed;
 
 	for (size_t i = 0; i < early->result.len; i++)
-		id = wire_mix(wire_mix(id, early->result.frames[i].owner), early->result.frames[i].where);
+		id = wire_mix_frame(seed, id, early->result.frames[i].owner, early->result.frames[i].where);
 	return id ? id : 1;
 }
 

@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "bpf/wire.h"
 #include "collect/sampler.h"
+#include "elf/cfi.h"
 #include "sym/symbols.h"
 #include "unwind/rows.h"
 #include "worker/protocol.h"
@@ -258,6 +259,13 @@ static int take_cells(struct tables *tables, uint32_t count, struct wire_page *r
 
 /* ---- filling ---- */
 
+/* Nearly all rules are: the kernel side has a short way for them. */
+static bool is_plain(const struct wire_rule *rule)
+{
+	return rule->kind == WIRE_RULE_REGISTER && (rule->reg == CFI_SP || rule->reg == CFI_FP) &&
+	       rule->ra_offset == -8 && !(rule->from_fp & 1) && !(rule->flags & ~WIRE_RULE_SAVES);
+}
+
 /* The table's own numbers of rules become those that all tables share. */
 static int take_rules(struct tables *tables, struct rows_reader *reader, uint16_t **ret)
 {
@@ -271,6 +279,8 @@ static int take_rules(struct tables *tables, struct rows_reader *reader, uint16_
 		err = rows_next_rule(reader, &rule);
 		if (err)
 			break;
+		rule.flags &= (uint8_t)~WIRE_RULE_PLAIN;
+		rule.flags |= is_plain(&rule) ? WIRE_RULE_PLAIN : 0;
 		number = intern_bytes(tables->known_rules, &rule, sizeof(rule)) - 1;
 		if (number >= WIRE_RULES_MAX) {
 			err = -ENOSPC;

@@ -184,6 +184,25 @@ STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule, 
 	return STEP_MORE;
 }
 
+/* The same for WIRE_RULE_PLAIN, as nearly all rules are. */
+STEP_INLINE int step_plain(struct step_regs *regs, const struct wire_rule *rule)
+{
+	__u64 cfa = regs->r[rule->reg & 15] + (__s64)rule->offset, fp = regs->r[STEP_FP], ip;
+	__s64 save = rule->saves[WIRE_SAVE_FP];
+
+	if (cfa & 7 || cfa <= regs->r[STEP_SP])
+		return WIRE_cut_bad_rule;
+	if (STEP_READ_STACK(&ip, sizeof(ip), cfa - 8) ||
+	    (save != WIRE_NOT_SAVED && STEP_READ_STACK(&fp, sizeof(fp), cfa + save)))
+		return WIRE_cut_no_memory;
+	if (!ip)
+		return STEP_ROOT;
+	regs->r[STEP_SP] = cfa;
+	regs->r[STEP_FP] = fp;
+	regs->r[STEP_IP] = ip;
+	return STEP_MORE;
+}
+
 /*
  * The other registers that the rule restores: after step_rule, with the frame pointer as it was before. Few rules have
  * any; a register that cannot be read is left as it is, and whoever needs it later finds out.

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Callers' frames lie close together, and a call into the kernel costs more than copying some more bytes: the stack is
+ * read a window at a time.
+ */
+#ifndef WICK_BPF_WINDOW_H
+#define WICK_BPF_WINDOW_H
+
+#include "bpf/state.h"
+
+#define WINDOW_BELOW 64          /* bytes below what was asked for: registers are saved below a return address */
+#define WINDOW_NONE (1ULL << 63) /* no user address is near it */
+
+/* Moves the window to the address. */
+__attribute__((noinline)) int window_move(__u64 address)
+{
+	__u32 which = SCRATCH_SAMPLE;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+
+	if (!s)
+		return -1;
+	s->window_start = address - WINDOW_BELOW;
+	if (!bpf_probe_read_user(s->window, WINDOW_WORDS * 8, (void *)s->window_start))
+		return 0;
+	s->window_start = WINDOW_NONE;
+	return -1;
+}
+
+/* One or two words of the stack. What cannot be had with its surroundings may still be had by itself. */
+static __always_inline int window_read(void *into, __u32 len, __u64 address)
+{
+	__u32 which = SCRATCH_SAMPLE;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	__u64 *words = into, at;
+
+	if (!s || address & 7 || (address - s->window_start > WINDOW_WORDS * 8 - len && window_move(address)))
+		return read_user(into, len, address);
+	at = (address - s->window_start) >> 3 & (WINDOW_WORDS - 1);
+	words[0] = s->window[at];
+	if (len > 8)
+		words[1] = s->window[at + 1];
+	return 0;
+}
+
+#endif

@@ -151,44 +151,7 @@ struct cursor cursor_of(const void *data, size_t len)
 	return (struct cursor){ .at = at, .end = at + (data ? len : 0) };
 }
 
-size_t cursor_left(const struct cursor *cursor)
-{
-	return cursor->bad ? 0 : (size_t)(cursor->end - cursor->at);
-}
-
-const void *cursor_bytes(struct cursor *cursor, size_t len)
-{
-	const unsigned char *at = cursor->at;
-
-	if (cursor->bad || len > cursor_left(cursor)) {
-		cursor->bad = 1;
-		return NULL;
-	}
-	cursor->at += len;
-	return at;
-}
-
-static uint64_t take_little_endian(struct cursor *cursor, size_t size)
-{
-	const unsigned char *bytes = cursor_bytes(cursor, size);
-	uint64_t value = 0;
-
-	for (size_t i = 0; bytes && i < size; i++)
-		value |= (uint64_t)bytes[i] << (8 * i);
-	return value;
-}
-
-uint32_t cursor_u32(struct cursor *cursor)
-{
-	return (uint32_t)take_little_endian(cursor, 4);
-}
-
-uint64_t cursor_u64(struct cursor *cursor)
-{
-	return take_little_endian(cursor, 8);
-}
-
-uint64_t cursor_varint(struct cursor *cursor)
+uint64_t cursor_long_varint(struct cursor *cursor)
 {
 	uint64_t value = 0;
 

@@ -6,8 +6,10 @@
 #ifndef WICK_BASE_BUF_H
 #define WICK_BASE_BUF_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct buf {
 	char *data; /* always ends in NUL when not NULL; the NUL is not in len */
@@ -47,10 +49,52 @@ struct cursor {
 };
 
 struct cursor cursor_of(const void *data, size_t len);
-size_t cursor_left(const struct cursor *cursor);
-uint32_t cursor_u32(struct cursor *cursor);
-uint64_t cursor_u64(struct cursor *cursor);
-uint64_t cursor_varint(struct cursor *cursor);
-const void *cursor_bytes(struct cursor *cursor, size_t len); /* NULL if there are not so many */
+uint64_t cursor_long_varint(struct cursor *cursor); /* of any length */
+
+static inline size_t cursor_left(const struct cursor *cursor)
+{
+	return cursor->bad ? 0 : (size_t)(cursor->end - cursor->at);
+}
+
+/* NULL if there are not so many. */
+static inline const void *cursor_bytes(struct cursor *cursor, size_t len)
+{
+	const unsigned char *at = cursor->at;
+
+	if (cursor->bad || len > (size_t)(cursor->end - at)) {
+		cursor->bad = 1;
+		return NULL;
+	}
+	cursor->at += len;
+	return at;
+}
+
+static inline uint32_t cursor_u32(struct cursor *cursor)
+{
+	const void *bytes = cursor_bytes(cursor, sizeof(uint32_t));
+	uint32_t value = 0;
+
+	if (bytes)
+		memcpy(&value, bytes, sizeof(value));
+	return le32toh(value);
+}
+
+static inline uint64_t cursor_u64(struct cursor *cursor)
+{
+	const void *bytes = cursor_bytes(cursor, sizeof(uint64_t));
+	uint64_t value = 0;
+
+	if (bytes)
+		memcpy(&value, bytes, sizeof(value));
+	return le64toh(value);
+}
+
+/* Nearly all are one byte. */
+static inline uint64_t cursor_varint(struct cursor *cursor)
+{
+	if (cursor_left(cursor) && *cursor->at < 0x80)
+		return *cursor->at++;
+	return cursor_long_varint(cursor);
+}
 
 #endif

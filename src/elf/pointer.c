@@ -2,26 +2,7 @@
 /* Encoded pointers. Those that lead elsewhere (indirect) are not followed: no function begins at one. */
 #include "elf/pointer.h"
 
-#include <string.h>
-
 #include "base/buf.h"
-
-unsigned int cursor_u8(struct cursor *in)
-{
-	const unsigned char *byte = cursor_bytes(in, 1);
-
-	return byte ? *byte : 0;
-}
-
-unsigned int cursor_u16(struct cursor *in)
-{
-	uint16_t value = 0;
-	const void *bytes = cursor_bytes(in, sizeof(value));
-
-	if (bytes)
-		memcpy(&value, bytes, sizeof(value));
-	return value;
-}
 
 uint64_t cursor_sleb(struct cursor *in)
 {

@@ -5,8 +5,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
-struct cursor;
+#include "base/buf.h"
 
 /* The format in the low four bits, what it is relative to in the next three. */
 enum {
@@ -30,8 +31,23 @@ enum {
 /* `here` is the address of the pointer itself, `data` what POINTER_DATA is relative to. False if it cannot be read. */
 bool pointer_read(struct cursor *in, unsigned char encoding, uint64_t here, uint64_t data, uint64_t *ret);
 
-unsigned int cursor_u8(struct cursor *in);
-unsigned int cursor_u16(struct cursor *in);
+static inline unsigned int cursor_u8(struct cursor *in)
+{
+	const unsigned char *byte = cursor_bytes(in, 1);
+
+	return byte ? *byte : 0;
+}
+
+static inline unsigned int cursor_u16(struct cursor *in)
+{
+	const void *bytes = cursor_bytes(in, sizeof(uint16_t));
+	uint16_t value = 0;
+
+	if (bytes)
+		memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
 uint64_t cursor_sleb(struct cursor *in);
 
 #endif

@@ -27,6 +27,9 @@
 #define UNPACKED_MAX ((uint64_t)128 << 20)
 #define PARTS_MAX 3  /* .eh_frame, .debug_frame, .debug_frame of the debug file */
 #define PADDING 32   /* bytes between two functions that nobody runs */
+#define DIGIT_BITS 11 /* of an address, when sorting */
+#define DIGITS (1u << DIGIT_BITS)
+#define CIES 32 /* known at a time */
 #define BARE_SHARE 8 /* a file does not say enough if nothing is said of more than one part in so many of its code */
 
 /* DWARF's instructions; the first three have an operand in their low six bits. */
@@ -258,13 +261,51 @@ static int gather(struct cfi *cfi, uint32_t number)
 	return 0;
 }
 
-static int by_start(const void *a, const void *b)
+/* Sorts by one digit of the start, and leaves the order of what is equal in it as it is. */
+static void sort_digit(const struct entry *from, struct entry *to, size_t len, unsigned int shift)
 {
-	const struct entry *x = a, *y = b;
+	size_t places[DIGITS] = { 0 }, place = 0;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->part < y->part ? -1 : x->part > y->part ? 1 : x->at < y->at ? -1 : x->at > y->at;
+	for (size_t i = 0; i < len; i++)
+		places[from[i].start >> shift & (DIGITS - 1)]++;
+	for (size_t i = 0; i < DIGITS; i++) {
+		size_t count = places[i];
+
+		places[i] = place;
+		place += count;
+	}
+	for (size_t i = 0; i < len; i++)
+		to[places[from[i].start >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* By start; those that begin at the same address stay as they were gathered: by part, then by place. */
+static int sort_entries(struct cfi *cfi)
+{
+	uint64_t before = 0, differ = 0;
+	struct entry *to = NULL;
+	bool sorted = true;
+
+	for (size_t i = 0; i < cfi->len; i++) {
+		sorted = sorted && before <= cfi->entries[i].start;
+		before = cfi->entries[i].start;
+		differ |= before ^ cfi->entries[0].start;
+	}
+	if (!sorted)
+		to = reallocarray(NULL, cfi->len, sizeof(*to));
+	if (!sorted && !to)
+		return -ENOMEM;
+	for (unsigned int shift = 0; !sorted && shift < 64; shift += DIGIT_BITS) {
+		struct entry *from = cfi->entries;
+
+		if (!(differ >> shift & (DIGITS - 1)))
+			continue;
+		sort_digit(from, to, cfi->len, shift);
+		cfi->entries = to;
+		cfi->cap = cfi->len;
+		to = from;
+	}
+	free(to);
+	return 0;
 }
 
 /* A compressed section, within bounds: what it says of its size is believed up to a limit. NULL if it is not one. */
@@ -343,9 +384,10 @@ int cfi_open(struct cfi **ret, const struct image *image, const struct image *de
 		return err;
 	if (!cfi->len)
 		return -ENODATA;
-	qsort(cfi->entries, cfi->len, sizeof(*cfi->entries), by_start);
-	clip(cfi);
-	return 0;
+	err = sort_entries(cfi);
+	if (!err)
+		clip(cfi);
+	return err;
 }
 
 void cfi_free(struct cfi *cfi)
@@ -388,17 +430,26 @@ size_t cfi_functions(const struct cfi *cfi)
 
 /* ---- running ---- */
 
+struct known_cie {
+	const struct part *part; /* NULL: none */
+	size_t at;
+	struct cie cie;
+	struct cfi_state initial; /* what its program makes, of which each of its functions begins */
+	int err;                  /* of that program */
+};
+
 struct run {
 	const struct cie *cie;
-	struct cfi_state state, initial;
+	const struct cfi_state *initial;
+	struct cfi_state state;
 	struct cfi_state remembered[REMEMBER_MAX];
 	unsigned int depth;
 	uint64_t at, end;
-	uint64_t base; /* address of the program's section, for pointers in it */
 	const struct part *part;
 	cfi_row *row;
 	void *arg;
 	uint64_t rows, steps;
+	struct known_cie cies[CIES];
 };
 
 static int emit(struct run *run)
@@ -436,14 +487,14 @@ static int set_expression(struct run *run, struct cursor *in, uint64_t number, e
 		return -EBADMSG;
 	if (number < CFI_REGISTERS)
 		run->state.rules[number] =
-			(struct cfi_rule){ .how = how, .expression = expression, .len = (size_t)len };
+			(struct cfi_rule){ .how = how, .expression = expression, .len = (uint32_t)len };
 	return 0;
 }
 
 static int restore(struct run *run, uint64_t number)
 {
 	if (number < CFI_REGISTERS)
-		run->state.rules[number] = run->initial.rules[number];
+		run->state.rules[number] = run->initial->rules[number];
 	return 0;
 }
 
@@ -606,30 +657,52 @@ static int run_program(struct run *run, struct cursor in)
 	return err ? err : in.bad ? -EBADMSG : 0;
 }
 
+/* A CIE and what its program makes; most functions share a few. NULL if it cannot be read. */
+static struct known_cie *find_cie(struct run *run, size_t at)
+{
+	struct known_cie *known = &run->cies[at / 8 % CIES];
+
+	if (known->part == run->part && known->at == at)
+		return known;
+	known->part = NULL;
+	if (!read_cie(run->part, at, &known->cie))
+		return NULL;
+	*known = (struct known_cie){ .at = at, .cie = known->cie };
+	run->cie = &known->cie;
+	run->initial = &known->initial;
+	run->depth = 0;
+	run->at = run->end = 0; /* it has no addresses to go to */
+	run->state = (struct cfi_state){ .signal = known->cie.signal, .cfa_register = UINT64_MAX };
+	known->err = run_program(run, known->cie.program);
+	if (known->err == -ERANGE)
+		known->err = -EBADMSG;
+	known->initial = run->state;
+	known->part = run->part;
+	return known;
+}
+
 /* One function. What cannot be read ends its rows early, with a row that says that nothing is known. */
 static int run_entry(struct run *run, const struct entry *entry)
 {
 	const struct part *part = run->part;
 	struct entry again = { 0 };
+	struct known_cie *known;
 	struct cursor program;
 	struct head head;
-	struct cie cie;
 	int err;
 
-	if (!read_head(part, entry->at, &head) || head.empty || !read_cie(part, head.cie, &cie) ||
-	    !read_fde(part, &head, &cie, &again, &program))
+	if (!read_head(part, entry->at, &head) || head.empty)
 		return -EBADMSG; /* the file changed */
-	run->cie = &cie;
+	known = find_cie(run, head.cie);
+	if (!known || !read_fde(part, &head, &known->cie, &again, &program))
+		return -EBADMSG;
+	run->cie = &known->cie;
+	run->initial = &known->initial;
+	run->state = known->initial;
 	run->depth = 0;
-	run->state = (struct cfi_state){ .signal = cie.signal, .cfa_register = UINT64_MAX };
-	run->at = run->end = entry->start; /* the CIE's program has no addresses to go to */
-	err = run_program(run, cie.program);
-	if (err == -ERANGE)
-		err = -EBADMSG;
-	run->initial = run->state;
 	run->at = entry->start;
 	run->end = entry->end;
-	err = err ? err : run_program(run, program);
+	err = known->err ? known->err : run_program(run, program);
 	if (!err)
 		return emit(run);
 	if (err == -ERANGE)

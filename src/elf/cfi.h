@@ -32,9 +32,9 @@ enum cfi_how {
 
 struct cfi_rule {
 	uint8_t how;
+	uint32_t len; /* of the expression */
 	int64_t value;
 	const unsigned char *expression; /* in the file */
-	size_t len;
 };
 
 struct cfi_state {

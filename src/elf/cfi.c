@@ -25,11 +25,11 @@
 #define REMEMBER_MAX 16
 #define LETTERS_MAX 32
 #define UNPACKED_MAX ((uint64_t)128 << 20)
-#define PARTS_MAX 3  /* .eh_frame, .debug_frame, .debug_frame of the debug file */
-#define PADDING 32   /* bytes between two functions that nobody runs */
+#define PARTS_MAX 3   /* .eh_frame, .debug_frame, .debug_frame of the debug file */
+#define PADDING 32    /* bytes between two functions that nobody runs */
 #define DIGIT_BITS 11 /* of an address, when sorting */
 #define DIGITS (1u << DIGIT_BITS)
-#define CIES 32 /* known at a time */
+#define CIES 32      /* known at a time */
 #define BARE_SHARE 8 /* a file does not say enough if nothing is said of more than one part in so many of its code */
 
 /* DWARF's instructions; the first three have an operand in their low six bits. */
@@ -449,6 +449,7 @@ struct run {
 	cfi_row *row;
 	void *arg;
 	uint64_t rows, steps;
+	uint32_t changes; /* of rules; fewer than steps */
 	struct known_cie cies[CIES];
 };
 
@@ -471,11 +472,18 @@ static int advance(struct run *run, uint64_t to)
 	return err ? err : run->at >= run->end ? -ERANGE : 0; /* what comes after the function's end is not meant */
 }
 
+static int set(struct run *run, uint64_t number, struct cfi_rule rule)
+{
+	if (number >= CFI_REGISTERS)
+		return 0; /* others (vector registers, …) do not matter for unwinding */
+	run->state.rules[number] = rule;
+	run->state.registers = ++run->changes;
+	return 0;
+}
+
 static int set_rule(struct run *run, uint64_t number, enum cfi_how how, int64_t value)
 {
-	if (number < CFI_REGISTERS) /* others (vector registers, …) do not matter for unwinding */
-		run->state.rules[number] = (struct cfi_rule){ .how = how, .value = value };
-	return 0;
+	return set(run, number, (struct cfi_rule){ .how = how, .value = value });
 }
 
 static int set_expression(struct run *run, struct cursor *in, uint64_t number, enum cfi_how how)
@@ -485,17 +493,12 @@ static int set_expression(struct run *run, struct cursor *in, uint64_t number, e
 
 	if (!expression)
 		return -EBADMSG;
-	if (number < CFI_REGISTERS)
-		run->state.rules[number] =
-			(struct cfi_rule){ .how = how, .expression = expression, .len = (uint32_t)len };
-	return 0;
+	return set(run, number, (struct cfi_rule){ .how = how, .expression = expression, .len = (uint32_t)len });
 }
 
 static int restore(struct run *run, uint64_t number)
 {
-	if (number < CFI_REGISTERS)
-		run->state.rules[number] = run->initial->rules[number];
-	return 0;
+	return number < CFI_REGISTERS ? set(run, number, run->initial->rules[number]) : 0;
 }
 
 static int set_cfa(struct run *run, uint64_t number, int64_t offset)

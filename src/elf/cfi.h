@@ -38,7 +38,8 @@ struct cfi_rule {
 };
 
 struct cfi_state {
-	bool signal; /* the frame was interrupted: its address is exact */
+	bool signal;        /* the frame was interrupted: its address is exact */
+	uint32_t registers; /* two states of a file that have the same number here have the same rules of registers */
 	/* The CFA: register + offset, or an expression if it is not NULL. */
 	uint64_t cfa_register;
 	int64_t cfa_offset;

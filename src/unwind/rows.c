@@ -30,8 +30,8 @@
 #define RECENT_BITS 8
 
 struct recent {
-	struct wire_rule rule;
-	uint32_t number; /* plus one; 0: none */
+	uint64_t words[3]; /* of the rule */
+	uint32_t number;   /* plus one; 0: none */
 };
 
 struct builder {
@@ -39,47 +39,40 @@ struct builder {
 	struct go go;
 	struct intern *rules; /* number 0 is not used */
 	struct recent recent[1 << RECENT_BITS];
-	struct buf pages;
-	struct buf offsets, numbers; /* of the page that is being filled */
-	uint64_t gap;                /* address from which nothing is known, if that is not padding; 0: none */
+	struct buf *out;       /* where the table goes; its head and rules are put in front when they are known */
+	size_t before;         /* bytes in it that are not of the table */
+	struct wire_rule made; /* of the row before */
+	uint32_t registers;    /* of its state */
+	uint64_t gap;          /* address from which nothing is known, if that is not padding; 0: none */
 	uint32_t page, first_page, last_page, pages_len;
 	bool any;
 	uint16_t rule; /* of the row before */
 	uint64_t rows, last_offset;
+	uint32_t count; /* rows of the page that is being filled */
+	uint16_t offsets[PAGE_BYTES], numbers[PAGE_BYTES];
 };
 
-static void put_row(struct builder *b, uint32_t offset, uint16_t rule)
+static void put_row(struct builder *b, uint16_t offset, uint16_t rule)
 {
-	uint16_t in_page = (uint16_t)offset;
-
-	if (b->numbers.len && b->rule == rule)
+	if (b->count && b->rule == rule)
 		return;
-	if (b->offsets.len) { /* a later row for the same byte replaces the one before */
-		uint16_t before;
-
-		memcpy(&before, b->offsets.data + b->offsets.len - sizeof(before), sizeof(before));
-		if (before == in_page) {
-			b->offsets.len -= sizeof(before);
-			b->numbers.len -= sizeof(before);
-			b->rows--;
-		}
-	}
-	buf_add(&b->offsets, &in_page, sizeof(in_page));
-	buf_add(&b->numbers, &rule, sizeof(rule));
+	if (b->count && b->offsets[b->count - 1] == offset) /* a later row for the same byte replaces the one before */
+		b->count--;
+	b->offsets[b->count] = offset; /* they ascend: there are never more than bytes in a page */
+	b->numbers[b->count++] = rule;
 	b->rule = rule;
-	b->rows++;
 }
 
 static void finish_page(struct builder *b)
 {
-	if (!b->offsets.len)
+	if (!b->count)
 		return;
-	buf_u32(&b->pages, b->page);
-	buf_u32(&b->pages, (uint32_t)(b->offsets.len / sizeof(uint16_t)));
-	buf_add(&b->pages, b->offsets.data, b->offsets.len);
-	buf_add(&b->pages, b->numbers.data, b->numbers.len);
-	buf_clear(&b->offsets);
-	buf_clear(&b->numbers);
+	buf_u32(b->out, b->page);
+	buf_u32(b->out, b->count);
+	buf_add(b->out, b->offsets, b->count * sizeof(*b->offsets));
+	buf_add(b->out, b->numbers, b->count * sizeof(*b->numbers));
+	b->rows += b->count;
+	b->count = 0;
 	b->last_page = b->page;
 	b->pages_len++;
 }
@@ -110,20 +103,20 @@ static int go_to_page(struct builder *b, uint32_t page)
 /* The same few rules follow each other over and over: most need not be looked for. */
 static uint32_t number_of(struct builder *b, const struct wire_rule *rule)
 {
-	struct recent *recent;
-	uint64_t words[3];
+	struct recent now, *recent;
 
-	_Static_assert(sizeof(words) == sizeof(*rule), "");
-	memcpy(words, rule, sizeof(words));
-	recent = &b->recent[(words[0] + 3 * words[1] + 5 * words[2]) * 0x9e3779b97f4a7c15ULL >> (64 - RECENT_BITS)];
-	if (recent->number && !memcmp(&recent->rule, rule, sizeof(*rule)))
+	_Static_assert(sizeof(now.words) == sizeof(*rule), "");
+	memcpy(now.words, rule, sizeof(now.words));
+	recent = &b->recent[(now.words[0] + 3 * now.words[1] + 5 * now.words[2]) * 0x9e3779b97f4a7c15ULL >>
+			    (64 - RECENT_BITS)];
+	if (recent->number && !((recent->words[0] ^ now.words[0]) | (recent->words[1] ^ now.words[1]) |
+				(recent->words[2] ^ now.words[2])))
 		return recent->number - 1;
-	recent->number = intern_bytes(b->rules, rule, sizeof(*rule));
-	recent->rule = *rule;
-	if (recent->number != UINT32_MAX)
-		return recent->number - 1;
-	recent->number = 0;
-	return UINT32_MAX;
+	now.number = intern_bytes(b->rules, rule, sizeof(*rule));
+	if (now.number == UINT32_MAX)
+		return UINT32_MAX;
+	*recent = now;
+	return now.number - 1;
 }
 
 static int add_row(struct builder *b, uint64_t address, const struct wire_rule *rule)
@@ -138,11 +131,11 @@ static int add_row(struct builder *b, uint64_t address, const struct wire_rule *
 		return 0; /* segments in another order than their addresses: rare, and those rows are left out */
 	b->last_offset = offset;
 	number = number_of(b, rule);
-	if (number >= WIRE_RULES_MAX || b->pages.len > ROWS_BYTES_MAX)
+	if (number >= WIRE_RULES_MAX || b->out->len - b->before > ROWS_BYTES_MAX)
 		return -EFBIG;
 	err = go_to_page(b, (uint32_t)(offset >> WIRE_PAGE_SHIFT));
 	if (!err)
-		put_row(b, (uint32_t)(offset & (PAGE_BYTES - 1)), (uint16_t)number);
+		put_row(b, (uint16_t)(offset & (PAGE_BYTES - 1)), (uint16_t)number);
 	return err;
 }
 
@@ -154,42 +147,64 @@ static int add_gap(struct builder *b)
 	return add_row(b, b->gap, &none);
 }
 
+/* A row of Go's may be two: the second begins within it. */
+static int add_go_row(struct builder *b, uint64_t address, const struct wire_rule *rule)
+{
+	struct wire_rule adjusted = *rule;
+	uint64_t second = go_splits(&b->go, address);
+	int err;
+
+	go_adjust(&b->go, address, &adjusted);
+	err = add_row(b, address, &adjusted);
+	if (!second || err)
+		return err;
+	adjusted = *rule;
+	go_adjust(&b->go, second, &adjusted);
+	return add_row(b, second, &adjusted);
+}
+
 static int take_row(void *arg, uint64_t address, const struct cfi_state *state)
 {
 	struct builder *b = arg;
-	struct wire_rule rule, again;
 	int err = 0;
 
 	if (!state) {
 		b->gap = address;
 		return 0;
 	}
-	rule_of(state, &rule);
 	if (b->gap && address - b->gap > PADDING)
 		err = add_gap(b);
 	b->gap = 0;
-	again = rule;
-	go_adjust(&b->go, address, &rule);
-	err = err ? err : add_row(b, address, &rule);
-	address = go_splits(&b->go, address);
-	if (!address || err)
+	if (state->registers != b->registers || !rule_again(state, &b->made))
+		rule_of(state, &b->made);
+	b->registers = state->registers;
+	if (err)
 		return err;
-	go_adjust(&b->go, address, &again);
-	return add_row(b, address, &again);
+	return b->go.is ? add_go_row(b, address, &b->made) : add_row(b, address, &b->made);
 }
 
-static void write_table(struct builder *b, struct buf *out)
+/* The pages are there: what comes before them is put in front. */
+static void put_head(struct builder *b)
 {
-	uint32_t rules = intern_count(b->rules);
+	uint32_t rules = intern_count(b->rules) - 1;
+	size_t pages = b->out->len - b->before, len = HEAD_BYTES + rules * sizeof(struct wire_rule);
+	autobuf struct buf head = { 0 };
 
-	buf_u32(out, rules - 1);
-	buf_u32(out, b->pages_len);
-	buf_u32(out, b->first_page);
-	buf_u32(out, b->last_page);
-	buf_u64(out, b->rows);
-	for (uint32_t i = 1; i < rules; i++)
-		buf_add(out, intern_get(b->rules, i, NULL), sizeof(struct wire_rule));
-	buf_add(out, b->pages.data, b->pages.len);
+	buf_u32(&head, rules);
+	buf_u32(&head, b->pages_len);
+	buf_u32(&head, b->first_page);
+	buf_u32(&head, b->last_page);
+	buf_u64(&head, b->rows);
+	for (uint32_t i = 1; i <= rules; i++)
+		buf_add(&head, intern_get(b->rules, i, NULL), sizeof(struct wire_rule));
+	if (!buf_space(b->out, len))
+		return;
+	if (buf_error(&head)) {
+		b->out->err = buf_error(&head);
+		return;
+	}
+	memmove(b->out->data + b->before + len, b->out->data + b->before, pages);
+	memcpy(b->out->data + b->before, head.data, len);
 }
 
 /* Rule 0 is the one that knows nothing: the bytes before the first function have it. */
@@ -207,25 +222,29 @@ static int build(struct builder *b, const struct cfi *cfi)
 	if (!err && b->gap)
 		err = add_gap(b);
 	finish_page(b);
-	return err ? err : buf_error(&b->pages);
+	return err ? err : buf_error(b->out);
 }
 
 int rows_build(const struct image *image, const struct cfi *cfi, struct buf *out)
 {
-	struct builder b = { .image = image };
+	struct builder *b = calloc(1, sizeof(*b));
 	int err;
 
-	go_open(&b.go, image);
-	err = build(&b, cfi);
-
-	if (!err && !b.pages_len)
+	if (!b)
+		return -ENOMEM;
+	b->image = image;
+	b->out = out;
+	b->before = out->len;
+	go_open(&b->go, image);
+	err = build(b, cfi);
+	if (!err && !b->pages_len)
 		err = -ENODATA;
 	if (!err)
-		write_table(&b, out);
-	intern_free(b.rules);
-	buf_free(&b.pages);
-	buf_free(&b.offsets);
-	buf_free(&b.numbers);
+		put_head(b);
+	if (err)
+		out->len = b->before;
+	intern_free(b->rules);
+	free(b);
 	return err ? err : buf_error(out);
 }
 

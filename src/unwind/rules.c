@@ -149,12 +149,14 @@ static bool sp_is_cfa(const struct cfi_rule *rule)
 
 static bool is_signal(const struct cfi_state *state)
 {
-	struct cursor in = cursor_of(state->cfa_expression, state->cfa_len);
+	struct cursor in;
 	uint64_t number;
 	int64_t offset;
 
-	return state->signal && state->cfa_expression && is_register_plus(&in, &number, &offset) && number == CFI_SP &&
-	       offset == SIGNAL_SP_AT;
+	if (!state->signal || !state->cfa_expression)
+		return false;
+	in = cursor_of(state->cfa_expression, state->cfa_len);
+	return is_register_plus(&in, &number, &offset) && number == CFI_SP && offset == SIGNAL_SP_AT;
 }
 
 void rule_of(const struct cfi_state *state, struct wire_rule *ret)
@@ -182,4 +184,9 @@ void rule_of(const struct cfi_state *state, struct wire_rule *ret)
 		else if (i && ret->saves[i] != WIRE_NOT_SAVED)
 			ret->flags |= WIRE_RULE_SAVES;
 	}
+}
+
+bool rule_again(const struct cfi_state *state, struct wire_rule *rule)
+{
+	return rule->kind == WIRE_RULE_REGISTER && !state->cfa_expression && cfa_of(state, rule);
 }

@@ -143,14 +143,6 @@ void buf_varint(struct buf *buf, uint64_t value)
 	buf_add(buf, bytes, len);
 }
 
-struct cursor cursor_of(const void *data, size_t len)
-{
-	/* Never NULL, so that zero bytes of nothing differ from a failure. */
-	const unsigned char *at = data ? data : (const void *)"";
-
-	return (struct cursor){ .at = at, .end = at + (data ? len : 0) };
-}
-
 uint64_t cursor_long_varint(struct cursor *cursor)
 {
 	uint64_t value = 0;

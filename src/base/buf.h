@@ -48,7 +48,14 @@ struct cursor {
 	int bad;
 };
 
-struct cursor cursor_of(const void *data, size_t len);
+/* `at` is never NULL, so that zero bytes of nothing differ from a failure. */
+static inline struct cursor cursor_of(const void *data, size_t len)
+{
+	const unsigned char *at = data ? data : (const void *)"";
+
+	return (struct cursor){ .at = at, .end = at + (data ? len : 0) };
+}
+
 uint64_t cursor_long_varint(struct cursor *cursor); /* of any length */
 
 static inline size_t cursor_left(const struct cursor *cursor)

@@ -326,6 +326,15 @@ bool image_address_to_offset(const struct image *image, uint64_t address, uint64
 	return load != NULL;
 }
 
+bool image_code_at(const struct image *image, uint64_t address, struct image_code *ret)
+{
+	const struct load *load = find_load(image, address, true);
+
+	if (load && load->executable)
+		*ret = (struct image_code){ load->address, load->size, load->offset };
+	return load && load->executable;
+}
+
 static size_t build_id_at(const struct image *image, uint64_t offset, uint64_t size, unsigned char ret[64])
 {
 	const void *notes = image_bytes(image, offset, size);

@@ -53,6 +53,13 @@ bool image_code_range(const struct image *image, uint64_t *ret_start, uint64_t *
 bool image_offset_to_address(const struct image *image, uint64_t offset, uint64_t *ret);
 bool image_address_to_offset(const struct image *image, uint64_t address, uint64_t *ret);
 
+/* The piece of code that an address is in: for all of its addresses, offsets are as far from each other as they are. */
+struct image_code {
+	uint64_t address, size, offset;
+};
+
+bool image_code_at(const struct image *image, uint64_t address, struct image_code *ret);
+
 /* The length of its GNU build id, 0 if it has none. */
 size_t image_build_id(const struct image *image, unsigned char ret[64]);
 

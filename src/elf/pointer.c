@@ -44,7 +44,7 @@ static uint64_t read_format(struct cursor *in, unsigned char format)
 	}
 }
 
-bool pointer_read(struct cursor *in, unsigned char encoding, uint64_t here, uint64_t data, uint64_t *ret)
+bool pointer_read_any(struct cursor *in, unsigned char encoding, uint64_t here, uint64_t data, uint64_t *ret)
 {
 	uint64_t value;
 

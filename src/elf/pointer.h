@@ -28,9 +28,6 @@ enum {
 	POINTER_OMIT = 0xff,
 };
 
-/* `here` is the address of the pointer itself, `data` what POINTER_DATA is relative to. False if it cannot be read. */
-bool pointer_read(struct cursor *in, unsigned char encoding, uint64_t here, uint64_t data, uint64_t *ret);
-
 static inline unsigned int cursor_u8(struct cursor *in)
 {
 	const unsigned char *byte = cursor_bytes(in, 1);
@@ -49,5 +46,19 @@ static inline unsigned int cursor_u16(struct cursor *in)
 }
 
 uint64_t cursor_sleb(struct cursor *in);
+
+bool pointer_read_any(struct cursor *in, unsigned char encoding, uint64_t here, uint64_t data, uint64_t *ret);
+
+/*
+ * `here` is the address of the pointer itself, `data` what POINTER_DATA is relative to. False if it cannot be read.
+ * Nearly all are four bytes.
+ */
+static inline bool pointer_read(struct cursor *in, unsigned char encoding, uint64_t here, uint64_t data, uint64_t *ret)
+{
+	if ((encoding & ~POINTER_PC) != POINTER_S4)
+		return pointer_read_any(in, encoding, here, data, ret);
+	*ret = (uint64_t)(int64_t)(int32_t)cursor_u32(in) + (encoding & POINTER_PC ? here : 0);
+	return !in->bad;
+}
 
 #endif

@@ -34,8 +34,13 @@ struct recent {
 	uint32_t number;   /* plus one; 0: none */
 };
 
+struct cells {
+	uint16_t offsets[PAGE_BYTES], numbers[PAGE_BYTES];
+};
+
 struct builder {
 	const struct image *image;
+	struct image_code code; /* that the row before is in */
 	struct go go;
 	struct intern *rules; /* number 0 is not used */
 	struct recent recent[1 << RECENT_BITS];
@@ -49,17 +54,18 @@ struct builder {
 	uint16_t rule; /* of the row before */
 	uint64_t rows, last_offset;
 	uint32_t count; /* rows of the page that is being filled */
-	uint16_t offsets[PAGE_BYTES], numbers[PAGE_BYTES];
+	struct cells *cells;
 };
 
 static void put_row(struct builder *b, uint16_t offset, uint16_t rule)
 {
 	if (b->count && b->rule == rule)
 		return;
-	if (b->count && b->offsets[b->count - 1] == offset) /* a later row for the same byte replaces the one before */
+	if (b->count &&
+	    b->cells->offsets[b->count - 1] == offset) /* a later row for the same byte replaces the one before */
 		b->count--;
-	b->offsets[b->count] = offset; /* they ascend: there are never more than bytes in a page */
-	b->numbers[b->count++] = rule;
+	b->cells->offsets[b->count] = offset; /* they ascend: there are never more than bytes in a page */
+	b->cells->numbers[b->count++] = rule;
 	b->rule = rule;
 }
 
@@ -69,8 +75,8 @@ static void finish_page(struct builder *b)
 		return;
 	buf_u32(b->out, b->page);
 	buf_u32(b->out, b->count);
-	buf_add(b->out, b->offsets, b->count * sizeof(*b->offsets));
-	buf_add(b->out, b->numbers, b->count * sizeof(*b->numbers));
+	buf_add(b->out, b->cells->offsets, b->count * sizeof(uint16_t));
+	buf_add(b->out, b->cells->numbers, b->count * sizeof(uint16_t));
 	b->rows += b->count;
 	b->count = 0;
 	b->last_page = b->page;
@@ -125,7 +131,9 @@ static int add_row(struct builder *b, uint64_t address, const struct wire_rule *
 	uint64_t offset;
 	int err;
 
-	if (!image_address_to_offset(b->image, address, &offset))
+	if (address - b->code.address < b->code.size || image_code_at(b->image, address, &b->code))
+		offset = address - b->code.address + b->code.offset;
+	else if (!image_address_to_offset(b->image, address, &offset))
 		return 0; /* code that the file does not have cannot run */
 	if (offset >> (32 + WIRE_PAGE_SHIFT) || offset < b->last_offset)
 		return 0; /* segments in another order than their addresses: rare, and those rows are left out */
@@ -227,24 +235,21 @@ static int build(struct builder *b, const struct cfi *cfi)
 
 int rows_build(const struct image *image, const struct cfi *cfi, struct buf *out)
 {
-	struct builder *b = calloc(1, sizeof(*b));
-	int err;
+	struct builder b = { .image = image, .out = out, .before = out->len, .cells = malloc(sizeof(struct cells)) };
+	int err = b.cells ? 0 : -ENOMEM;
 
-	if (!b)
-		return -ENOMEM;
-	b->image = image;
-	b->out = out;
-	b->before = out->len;
-	go_open(&b->go, image);
-	err = build(b, cfi);
-	if (!err && !b->pages_len)
+	if (!err) {
+		go_open(&b.go, image);
+		err = build(&b, cfi);
+	}
+	if (!err && !b.pages_len)
 		err = -ENODATA;
 	if (!err)
-		put_head(b);
-	if (err)
-		out->len = b->before;
-	intern_free(b->rules);
-	free(b);
+		put_head(&b);
+	else
+		out->len = b.before;
+	intern_free(b.rules);
+	free(b.cells);
 	return err ? err : buf_error(out);
 }
 

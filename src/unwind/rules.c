@@ -161,9 +161,9 @@ static bool is_signal(const struct cfi_state *state)
 
 void rule_of(const struct cfi_state *state, struct wire_rule *ret)
 {
-	*ret = (struct wire_rule){ 0 };
-	for (int i = 0; i < WIRE_SAVES; i++)
-		ret->saves[i] = WIRE_NOT_SAVED;
+	static const struct wire_rule none = { .saves = { [0 ... WIRE_SAVES - 1] = WIRE_NOT_SAVED } };
+
+	*ret = none;
 	if (!state)
 		return;
 	if (state->rules[CFI_RA].how == CFI_UNDEFINED) {
@@ -179,7 +179,11 @@ void rule_of(const struct cfi_state *state, struct wire_rule *ret)
 		return;
 	}
 	for (unsigned int i = 0; i < WIRE_SAVES; i++) {
-		if (!save_of(&state->rules[saved_registers[i]], i, ret) && i == WIRE_SAVE_FP)
+		const struct cfi_rule *rule = &state->rules[saved_registers[i]];
+
+		if (rule->how == CFI_UNSET)
+			continue;
+		if (!save_of(rule, i, ret) && i == WIRE_SAVE_FP)
 			ret->kind = WIRE_RULE_ODD; /* of the others it is enough not to know them */
 		else if (i && ret->saves[i] != WIRE_NOT_SAVED)
 			ret->flags |= WIRE_RULE_SAVES;

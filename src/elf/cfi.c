@@ -29,7 +29,8 @@
 #define PADDING 32    /* bytes between two functions that nobody runs */
 #define DIGIT_BITS 11 /* of an address, when sorting */
 #define DIGITS (1u << DIGIT_BITS)
-#define CIES 32      /* known at a time */
+#define RELEASE_EVERY 8192 /* functions */
+#define CIES 32            /* known at a time */
 #define BARE_SHARE 8 /* a file does not say enough if nothing is said of more than one part in so many of its code */
 
 /* DWARF's instructions; the first three have an operand in their low six bits. */
@@ -70,6 +71,8 @@ struct part { /* a section */
 	uint64_t address;
 	bool debug;     /* .debug_frame: other ids, no augmentation pointers */
 	void *unpacked; /* its bytes, where they were compressed */
+	const struct image *image;
+	uint64_t offset; /* in the image */
 };
 
 struct entry { /* an FDE */
@@ -231,6 +234,13 @@ static int add_entry(struct cfi *cfi, const struct entry *entry)
 	return 0;
 }
 
+/* What was read need not stay in memory: it comes back when it is read again. */
+static void release(const struct part *part)
+{
+	if (!part->unpacked)
+		image_release(part->image, part->offset, part->len);
+}
+
 static int gather(struct cfi *cfi, uint32_t number)
 {
 	const struct part *part = &cfi->parts[number];
@@ -242,7 +252,7 @@ static int gather(struct cfi *cfi, uint32_t number)
 		struct entry entry = { .part = number, .at = (uint32_t)at };
 		struct cursor program;
 		struct head head;
-		int err = 0;
+		int err;
 
 		if (!read_head(part, at, &head))
 			break;
@@ -253,10 +263,13 @@ static int gather(struct cfi *cfi, uint32_t number)
 			good = read_cie(part, head.cie, &cie);
 			cie_at = head.cie;
 		}
-		if (good && read_fde(part, &head, &cie, &entry, &program))
-			err = add_entry(cfi, &entry);
+		if (!good || !read_fde(part, &head, &cie, &entry, &program))
+			continue;
+		err = add_entry(cfi, &entry);
 		if (err)
 			return err;
+		if (cfi->len % RELEASE_EVERY == 0)
+			release(part);
 	}
 	return 0;
 }
@@ -346,7 +359,8 @@ static void add_part(struct cfi *cfi, const struct image *image, const char *nam
 		data = unpacked;
 	}
 	if (data)
-		cfi->parts[cfi->parts_len++] = (struct part){ data, section.size, section.address, debug, unpacked };
+		cfi->parts[cfi->parts_len++] =
+			(struct part){ data, section.size, section.address, debug, unpacked, image, section.offset };
 }
 
 /* An entry ends where one begins that comes before it in rank: it fills what that one leaves, and no more. */
@@ -729,6 +743,8 @@ int cfi_rows(const struct cfi *cfi, cfi_row *row, void *arg)
 		run.part = &cfi->parts[entry->part];
 		err = err ? err : run_entry(&run, entry);
 		known_until = entry->end;
+		if (i % RELEASE_EVERY == RELEASE_EVERY - 1)
+			release(run.part);
 	}
 	return err ? err : known_until ? row(arg, known_until, NULL) : 0;
 }

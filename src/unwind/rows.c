@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +31,10 @@
 #define RECENT_BITS 8
 
 struct recent {
-	uint64_t words[3]; /* of the rule */
-	uint32_t number;   /* plus one; 0: none */
+	uint32_t head; /* what a rule has before the offset, and after it */
+	int32_t offset;
+	uint64_t rest[2];
+	uint32_t number; /* plus one; 0: none */
 };
 
 struct cells {
@@ -106,17 +109,23 @@ static int go_to_page(struct builder *b, uint32_t page)
 	return 0;
 }
 
-/* The same few rules follow each other over and over: most need not be looked for. */
+/*
+ * The same few rules follow each other over and over: most need not be looked for. The offset was written a moment ago:
+ * it is read as it was written, by itself, or the processor would have to wait for it.
+ */
 static uint32_t number_of(struct builder *b, const struct wire_rule *rule)
 {
-	struct recent now, *recent;
+	struct recent now = { .offset = rule->offset }, *recent;
+	uint64_t hash;
 
-	_Static_assert(sizeof(now.words) == sizeof(*rule), "");
-	memcpy(now.words, rule, sizeof(now.words));
-	recent = &b->recent[(now.words[0] + 3 * now.words[1] + 5 * now.words[2]) * 0x9e3779b97f4a7c15ULL >>
-			    (64 - RECENT_BITS)];
-	if (recent->number && !((recent->words[0] ^ now.words[0]) | (recent->words[1] ^ now.words[1]) |
-				(recent->words[2] ^ now.words[2])))
+	_Static_assert(sizeof(now.head) == offsetof(struct wire_rule, offset), "");
+	_Static_assert(sizeof(now.rest) == sizeof(*rule) - offsetof(struct wire_rule, offset2), "");
+	memcpy(&now.head, rule, sizeof(now.head));
+	memcpy(now.rest, &rule->offset2, sizeof(now.rest));
+	hash = now.head + 3 * now.rest[0] + 5 * now.rest[1] + 0x10000001 * (uint64_t)now.offset;
+	recent = &b->recent[hash * 0x9e3779b97f4a7c15ULL >> (64 - RECENT_BITS)];
+	if (recent->number && recent->offset == now.offset && recent->head == now.head &&
+	    recent->rest[0] == now.rest[0] && recent->rest[1] == now.rest[1])
 		return recent->number - 1;
 	now.number = intern_bytes(b->rules, rule, sizeof(*rule));
 	if (now.number == UINT32_MAX)
@@ -125,18 +134,30 @@ static uint32_t number_of(struct builder *b, const struct wire_rule *rule)
 	return now.number - 1;
 }
 
+/* Where in the file it is; UINT64_MAX if it is not. */
+static uint64_t offset_of(struct builder *b, uint64_t address)
+{
+	uint64_t offset;
+
+	if (image_code_at(b->image, address, &b->code))
+		return address - b->code.address + b->code.offset;
+	return image_address_to_offset(b->image, address, &offset) ? offset : UINT64_MAX;
+}
+
 static int add_row(struct builder *b, uint64_t address, const struct wire_rule *rule)
 {
 	uint32_t number;
 	uint64_t offset;
 	int err;
 
-	if (address - b->code.address < b->code.size || image_code_at(b->image, address, &b->code))
-		offset = address - b->code.address + b->code.offset;
-	else if (!image_address_to_offset(b->image, address, &offset))
-		return 0; /* code that the file does not have cannot run */
+	offset = address - b->code.address;
+	offset = offset < b->code.size ? offset + b->code.offset : offset_of(b, address);
+	/*
+	 * Code that the file does not have cannot run. Segments in another order than their addresses are rare, and those
+	 * rows are left out.
+	 */
 	if (offset >> (32 + WIRE_PAGE_SHIFT) || offset < b->last_offset)
-		return 0; /* segments in another order than their addresses: rare, and those rows are left out */
+		return 0;
 	b->last_offset = offset;
 	number = number_of(b, rule);
 	if (number >= WIRE_RULES_MAX || b->out->len - b->before > ROWS_BYTES_MAX)

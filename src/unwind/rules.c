@@ -192,5 +192,9 @@ void rule_of(const struct cfi_state *state, struct wire_rule *ret)
 
 bool rule_again(const struct cfi_state *state, struct wire_rule *rule)
 {
-	return rule->kind == WIRE_RULE_REGISTER && !state->cfa_expression && cfa_of(state, rule);
+	if (rule->kind != WIRE_RULE_REGISTER || state->cfa_expression || state->cfa_register != rule->reg ||
+	    state->cfa_offset < INT_MIN || state->cfa_offset > INT_MAX)
+		return false;
+	rule->offset = (int32_t)state->cfa_offset;
+	return true;
 }

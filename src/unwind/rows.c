@@ -152,10 +152,7 @@ static int add_row(struct builder *b, uint64_t address, const struct wire_rule *
 
 	offset = address - b->code.address;
 	offset = offset < b->code.size ? offset + b->code.offset : offset_of(b, address);
-	/*
-	 * Code that the file does not have cannot run. Segments in another order than their addresses are rare, and those
-	 * rows are left out.
-	 */
+	/* Code that the file does not have cannot run. Segments in another order than their addresses are left out. */
 	if (offset >> (32 + WIRE_PAGE_SHIFT) || offset < b->last_offset)
 		return 0;
 	b->last_offset = offset;

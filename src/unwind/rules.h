@@ -12,8 +12,8 @@ struct wire_rule;
 void rule_of(const struct cfi_state *state, struct wire_rule *ret);
 
 /*
- * The same for a row whose registers are those of the row that the rule was made of: only the CFA's offset is put into it.
- * False, and the rule is as it was, if that is not all.
+ * The same for a row whose registers are those of the row that the rule was made of: only the CFA's offset is put into
+ * it. False, and the rule is as it was, if that is not all.
  */
 bool rule_again(const struct cfi_state *state, struct wire_rule *rule);
 

@@ -262,6 +262,35 @@ static void test_remembered_states(void **state)
 	assert_int_equal(list[3].state.rules[3].how, CFI_UNSET);
 	assert_cfa(&list[4], START + 4, 7, 8);
 	assert_int_equal(list[4].state.rules[6].how, CFI_UNSET);
+	/* Rules that come back have the number that they had, and others have others. */
+	assert_int_equal(list[4].state.registers, list[0].state.registers);
+	assert_int_equal(list[3].state.registers, list[1].state.registers);
+	assert_int_not_equal(list[1].state.registers, list[0].state.registers);
+	assert_int_not_equal(list[2].state.registers, list[0].state.registers);
+	assert_int_not_equal(list[2].state.registers, list[1].state.registers);
+	rows_free(rows);
+}
+
+/* What is remembered is the function's own: nothing is left of the function before. */
+static void test_many_cies(void **state)
+{
+	struct rows *rows = rows_new();
+	struct frames frames = { 0 };
+
+	(void)state;
+	for (unsigned int i = 0; i < 100; i++) {
+		frames_add_usual_cie(&frames);
+		frames_add_fde(&frames, START + i * 0x40, 0x40, bytes_of("\x44\x0e\x10\x86\x02\x0a"));
+	}
+	add_section(rows, &frames);
+	assert_int_equal(run(rows), 0);
+	assert_int_equal(rows->len, 201);
+	for (unsigned int i = 0; i < 100; i++) {
+		assert_cfa(&rows->list[2 * i], START + i * 0x40, 7, 8);
+		assert_int_equal(rows->list[2 * i].state.rules[6].how, CFI_UNSET);
+		assert_cfa(&rows->list[2 * i + 1], START + i * 0x40 + 4, 7, 16);
+		assert_int_equal(rows->list[2 * i + 1].state.rules[6].value, -16);
+	}
 	rows_free(rows);
 }
 
@@ -653,6 +682,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_code_in_units),
 		cmocka_unit_test(test_remembered_states),
+		cmocka_unit_test(test_many_cies),
 		cmocka_unit_test(test_programs_that_cannot_be_read),
 		cmocka_unit_test(test_rows_beyond_the_function),
 		cmocka_unit_test(test_functions_in_any_order),

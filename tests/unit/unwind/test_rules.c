@@ -341,9 +341,40 @@ static void test_odd_expressions(void **state)
 	}
 }
 
+/* The offset alone is new: the same rule as if it were made anew. All else is left to rule_of. */
+static void test_again(void **state)
+{
+	struct cfi_state cfi = usual(), other;
+	struct wire_rule rule, before, want;
+
+	(void)state;
+	set_rule(&cfi, CFI_FP, CFI_AT_CFA, -16);
+	rule = made(&cfi);
+	cfi.cfa_offset = 4096;
+	want = made(&cfi);
+	assert_true(rule_again(&cfi, &rule));
+	assert_memory_equal(&rule, &want, sizeof(rule));
+	before = rule;
+	other = cfi;
+	other.cfa_register = CFI_FP;
+	assert_false(rule_again(&other, &rule));
+	other.cfa_register = CFI_SP + 256;
+	assert_false(rule_again(&other, &rule));
+	other = cfi;
+	other.cfa_offset = (int64_t)1 << 32;
+	assert_false(rule_again(&other, &rule));
+	other = with_cfa(bytes_of("\x77\x08"));
+	assert_false(rule_again(&other, &rule));
+	assert_memory_equal(&rule, &before, sizeof(rule));
+	set_rule(&cfi, CFI_RA, CFI_UNDEFINED, 0);
+	rule = made(&cfi);
+	assert_false(rule_again(&cfi, &rule));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_register_and_offset),
 		cmocka_unit_test(test_saved_registers),

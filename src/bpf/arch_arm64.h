@@ -3,7 +3,8 @@
 #ifndef WICK_BPF_ARCH_ARM64_H
 #define WICK_BPF_ARCH_ARM64_H
 
-#include "bpf/read.h"
+#include "bpf/kernel.h"
+#include "bpf/wire.h"
 
 struct arch_regs {
 	__u64 x[31], sp, pc, pstate;

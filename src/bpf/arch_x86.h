@@ -3,7 +3,8 @@
 #ifndef WICK_BPF_ARCH_X86_H
 #define WICK_BPF_ARCH_X86_H
 
-#include "bpf/read.h"
+#include "bpf/kernel.h"
+#include "bpf/wire.h"
 
 struct arch_regs {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;

@@ -9,7 +9,6 @@
 #include "bpf/kernel.h"
 #include "bpf/arch.h"
 #include "bpf/wire.h"
-#include "bpf/read.h"
 
 #define WINDOW_WORDS 64 /* a power of two */
 #define ROW_CACHE 512   /* a power of two */

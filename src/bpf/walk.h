@@ -4,7 +4,6 @@
 #define WICK_BPF_WALK_H
 
 #include "bpf/mapping.h"
-#include "bpf/read.h"
 #include "bpf/uprobe.h"
 #include "bpf/window.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Callers' frames lie close together, and a call into the kernel costs more than copying some more bytes: the stack is
- * read a window at a time.
+ * The unwinder's steps with the memory of the current process below them. Callers' frames lie close together, and a
+ * call into the kernel costs more than copying some more bytes: the stack is read a window at a time.
  */
 #ifndef WICK_BPF_WINDOW_H
 #define WICK_BPF_WINDOW_H
@@ -10,6 +10,11 @@
 
 #define WINDOW_BELOW 64          /* bytes below what was asked for: registers are saved below a return address */
 #define WINDOW_NONE (1ULL << 63) /* no user address is near it */
+
+static __always_inline int read_user(void *into, __u32 len, __u64 address)
+{
+	return bpf_probe_read_user(into, len, (void *)address);
+}
 
 /* Moves the window to the address. */
 __attribute__((noinline)) int window_move(__u64 address)
@@ -41,5 +46,10 @@ static __always_inline int window_read(void *into, __u32 len, __u64 address)
 		words[1] = s->window[at + 1];
 	return 0;
 }
+
+#define STEP_READ read_user
+#define STEP_READ_STACK window_read
+
+#include "unwind/step.h"
 
 #endif

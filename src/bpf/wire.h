@@ -242,6 +242,23 @@ enum wire_unwind {
 	WIRE_UNWIND_OFF, /* the leaf alone */
 };
 
+/* Registers by DWARF's numbers. In a caller only those that calls preserve mean anything. */
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#define STEP_FP 29
+#define STEP_SP 31
+#define STEP_IP 32
+#define STEP_REGISTERS 33
+#else
+#define STEP_FP 6
+#define STEP_SP 7
+#define STEP_IP 16
+#define STEP_REGISTERS 17
+#endif
+
+struct step_regs {
+	__u64 r[STEP_REGISTERS];
+};
+
 /*
  * A sample in a file whose table is not there yet: everything that is needed to unwind it later, whether or not its
  * process still exists. User space does that, with the same steps, and counts it.

@@ -23,23 +23,6 @@
 
 #define STEP_INLINE static inline __attribute__((always_inline))
 
-/* Registers by DWARF's numbers. In a caller only those that calls preserve mean anything. */
-#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#define STEP_FP 29
-#define STEP_SP 31
-#define STEP_IP 32
-#define STEP_REGISTERS 33
-#else
-#define STEP_FP 6
-#define STEP_SP 7
-#define STEP_IP 16
-#define STEP_REGISTERS 17
-#endif
-
-struct step_regs {
-	__u64 r[STEP_REGISTERS];
-};
-
 /* Beside these, a step returns the WIRE_cut_… counter that says why it could not be made. */
 enum step_result {
 	STEP_MORE = -1,

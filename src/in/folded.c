@@ -632,15 +632,11 @@ static int read_all(struct profile **ret, struct folded *folded, struct in_reque
 	return err;
 }
 
-int in_folded(struct profile **ret, const void *data, size_t len, struct in_request *request)
+static int read_text(struct profile **ret, struct text all, struct in_request *request, bool *ret_pairs)
 {
-	struct text all = { data, len };
-	bool comms = true, pairs;
+	bool comms = true, pairs = has_pairs(all);
 	int err = -EAGAIN;
 
-	if (len >= strlen(BOM) && !memcmp(data, BOM, strlen(BOM)))
-		all = (struct text){ (const char *)data + strlen(BOM), len - strlen(BOM) };
-	pairs = has_pairs(all);
 	for (int tries = 0; tries < 3 && err == -EAGAIN; tries++) { /* each takes one of the two away */
 		struct folded folded = { .rest = all, .comms = comms, .pairs = pairs };
 
@@ -648,6 +644,37 @@ int in_folded(struct profile **ret, const void *data, size_t len, struct in_requ
 		err = read_all(ret, &folded, request);
 		comms = folded.comms;
 		pairs = folded.pairs;
+	}
+	*ret_pairs = pairs;
+	return err;
+}
+
+/* The other values of the same lines; then there is nothing to choose, and to say. */
+static int read_before(struct profile **ret, struct text all, const struct in_request *request)
+{
+	struct in_request again = { .type = "before", .salvage = request->salvage };
+	bool pairs;
+	int err = read_text(ret, all, &again, &pairs);
+
+	buf_free(&again.notes);
+	return err;
+}
+
+int in_folded(struct profile **ret, const void *data, size_t len, struct in_request *request)
+{
+	struct text all = { data, len };
+	bool pairs;
+	int err;
+
+	if (len >= strlen(BOM) && !memcmp(data, BOM, strlen(BOM)))
+		all = (struct text){ (const char *)data + strlen(BOM), len - strlen(BOM) };
+	err = read_text(ret, all, request, &pairs);
+	if (!err && pairs && request->both && !request->type) {
+		err = read_before(&request->before, all, request);
+		if (err)
+			profile_free(*ret);
+		else if (!request->salvaged)
+			buf_clear(&request->notes);
 	}
 	return err == -ENOMEM ? fail(err, "reading a profile") : err;
 }

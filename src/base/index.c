@@ -2,7 +2,8 @@
 /*
  * Linear probing over slots of (hash, number). In: hashes, of which nothing is expected but that they differ where
  * keys do; numbers of somebody's records. Invariant: a number lies between the place its hash begins at and the next
- * free slot, without a gap. A place is the upper bits of the hash, so growing reads the slots alone, in order.
+ * free slot, without a gap. Places are in the order of hashes, so growing reads the slots alone, and goes from one end to
+ * the other of both.
  */
 #include "base/index.h"
 
@@ -11,8 +12,8 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#define FIRST_BITS 4
-#define HASH_BITS 32
+#define FIRST_CAP 16
+#define CAP_MAX ((size_t)1 << 32)
 #define LARGE_PAGE ((uintptr_t)2 << 20)
 
 void index_free(struct index *index)
@@ -25,21 +26,19 @@ void index_free(struct index *index)
 
 static void put(struct index *index, struct index_slot slot)
 {
-	size_t at = slot.hash >> index->shift;
+	size_t at = index_start(index, slot.hash);
 
 	while (index->slots[at].number)
-		at = (at + 1) & (index->cap - 1);
+		at = at + 1 < index->cap ? at + 1 : 0;
 	index->slots[at] = slot;
 }
 
-static int grow(struct index *index)
+static int grow(struct index *index, size_t cap)
 {
-	struct index bigger = { .len = index->len };
+	struct index bigger = { .cap = cap, .len = index->len };
 
-	bigger.shift = index->cap ? index->shift - 1 : HASH_BITS - FIRST_BITS;
-	if (index->cap && !index->shift)
+	if (cap > CAP_MAX)
 		return -ENOMEM;
-	bigger.cap = (size_t)1 << (HASH_BITS - bigger.shift);
 	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
@@ -55,7 +54,7 @@ static int grow(struct index *index)
 int index_add(struct index *index, uint32_t hash, uint32_t number)
 {
 	if (index->len >= index->cap / 4 * 3) {
-		int err = grow(index);
+		int err = grow(index, index->cap ? index->cap * 2 : FIRST_CAP);
 
 		if (err)
 			return err;
@@ -63,6 +62,14 @@ int index_add(struct index *index, uint32_t hash, uint32_t number)
 	put(index, (struct index_slot){ hash, number });
 	index->len++;
 	return 0;
+}
+
+void index_reserve(struct index *index, size_t len)
+{
+	size_t cap = len < CAP_MAX / 2 ? len / 3 * 4 + FIRST_CAP : 0;
+
+	if (cap > index->cap)
+		grow(index, cap); /* if it cannot be, index_add tries again when it must be */
 }
 
 size_t index_bytes(const struct index *index)

@@ -54,6 +54,7 @@ static int convert(const struct convert_options *asked, const char *path)
 	else
 		err = err ? err : filters_read(&asked->filter, &asked->input, path, &profile);
 	if (!err) {
+		profile_settle(profile);
 		outputs_compare(outputs, before);
 		err = outputs_write(outputs, profile);
 	}

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/index.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/text.h"
@@ -23,6 +24,8 @@
 #include "profile/profile.h"
 
 #define NO_PARENT UINT32_MAX
+#define AHEAD 6
+#define AHEAD_LEVELS 4
 #define NO_LABEL 0u /* the empty text: of a sample that belongs to nobody */
 
 struct build {
@@ -377,6 +380,25 @@ static int make_nodes(struct build *build, struct met_list *met, uint32_t top, b
 	return 0;
 }
 
+/* Begins to fetch what samples further on will read: of each its stack, some steps later that one's caller, and so on. */
+static void fetch_ahead(const struct build *build, uint32_t at, uint32_t to)
+{
+	const struct profile_node *nodes = profile_node(build->profile, 0);
+
+	if (at + (AHEAD_LEVELS + 1) * AHEAD >= to)
+		return;
+	__builtin_prefetch(profile_sample(build->profile, build->order[at + (AHEAD_LEVELS + 1) * AHEAD]));
+	for (uint32_t level = 0; level < AHEAD_LEVELS; level++) {
+		uint32_t sample = build->order[at + (AHEAD_LEVELS - level) * AHEAD];
+		uint32_t node = profile_sample(build->profile, sample)->stack;
+
+		for (uint32_t i = 0; i < level; i++)
+			node = nodes[node].parent;
+		__builtin_prefetch(&nodes[node]);
+		__builtin_prefetch(&build->seen[node]);
+	}
+}
+
 /* The samples of one process: order[from..to). */
 static int add_process(struct build *build, struct met_list *met, uint32_t from, uint32_t to)
 {
@@ -390,6 +412,7 @@ static int add_process(struct build *build, struct met_list *met, uint32_t from,
 	for (uint32_t i = from; i < to && !err; i++) {
 		const struct profile_sample *sample = profile_sample(build->profile, build->order[i]);
 
+		fetch_ahead(build, i, to);
 		sum += sample->value;
 		err = meet_stack(build, met, sample);
 	}
@@ -420,6 +443,7 @@ static int add_wide(struct build *build, const struct svg_options *options)
 	build->seen = calloc(profile_count(build->profile, PROFILE_NODES), sizeof(*build->seen));
 	if (!build->seen)
 		return -ENOMEM;
+	index_large_pages(build->seen, profile_count(build->profile, PROFILE_NODES) * sizeof(*build->seen));
 	for (uint32_t i = 1; i < count; i++)
 		total += profile_sample(build->profile, i)->value;
 	build->least = svg_least(total, options);

@@ -14,7 +14,7 @@
 
 #include "profile/profile.h"
 
-#define BATCH 256
+#define BATCH BULK_MOST
 #define FRAMES 16384 /* a stack may be longer; then it ends its batch */
 
 struct stack {
@@ -29,6 +29,8 @@ struct bulk {
 	size_t len, cap;
 	struct stack stacks[BATCH + 1];
 	struct profile_sample samples[BATCH + 1];
+	bulk_added *added;
+	void *context;
 	size_t count; /* of stacks, stacks[0] included; the last may not be finished */
 };
 
@@ -51,6 +53,12 @@ void bulk_free(struct bulk *bulk)
 	free(bulk->frames);
 	free(bulk->nodes);
 	free(bulk);
+}
+
+void bulk_tell(struct bulk *bulk, bulk_added *added, void *context)
+{
+	bulk->added = added;
+	bulk->context = context;
 }
 
 static int make_room(struct bulk *bulk, size_t more)
@@ -148,6 +156,7 @@ static void start_again(struct bulk *bulk)
 int bulk_flush(struct bulk *bulk)
 {
 	uint16_t active[BATCH];
+	uint32_t numbers[BATCH];
 	size_t len = 0;
 	int err = 0;
 
@@ -168,7 +177,9 @@ int bulk_flush(struct bulk *bulk)
 
 		bulk->samples[i].stack = stack->depth ? bulk->nodes[stack->first + stack->depth - 1] : PROFILE_NONE;
 	}
-	err = profile_add_samples(bulk->profile, bulk->samples + 1, bulk->count - 1);
+	err = profile_add_samples(bulk->profile, bulk->samples + 1, bulk->count - 1, numbers);
+	if (!err && bulk->added)
+		err = bulk->added(bulk->context, numbers, bulk->count - 1);
 	start_again(bulk);
 	return err;
 }

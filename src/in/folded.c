@@ -34,7 +34,7 @@
 #define COMM_MAX 15
 #define DEPTH_MAX 65536
 #define SUFFIX_LEN 4 /* _[k] */
-#define KNOWN_START 48
+#define KNOWN_START 24
 #define PIECES 64
 #define COMMS 64
 #define EXPECT_LEAST (4u << 20) /* bytes */
@@ -50,16 +50,15 @@ struct line {
 	uint64_t count;
 };
 
-/* A text that was met, and the frame that it is: one line of the processor's cache where it is short. */
+/* A text that was met, and the frame that it is: half a line of the processor's cache where it is short. */
 struct known {
 	uint32_t frame;
 	uint32_t len : 31;
 	uint32_t kernel : 1;
-	const char *data;
 	char start[KNOWN_START]; /* of the text */
 };
 
-_Static_assert(sizeof(struct known) == 64, "a cache line");
+_Static_assert(sizeof(struct known) == 32, "two in a cache line");
 
 /* The name of a process that was met. */
 struct comm {
@@ -97,6 +96,7 @@ struct folded {
 	struct buf scratch;
 	struct index index;  /* of what follows, from 1 on */
 	struct known *known; /* frames by their texts */
+	const char **texts;  /* of each of them, all of it */
 	size_t known_len, known_cap;
 	uint64_t seed[2];
 	struct text before;   /* the stack of the line before, and what it was: */
@@ -341,9 +341,13 @@ static struct known *add_known(struct folded *folded, uint32_t hash)
 	if (folded->known_len + 1 >= folded->known_cap) {
 		size_t cap = folded->known_cap ? folded->known_cap * 2 : 1024;
 		struct known *known = aligned_alloc(sizeof(*known), cap * sizeof(*known));
+		const char **texts = known ? reallocarray(folded->texts, cap, sizeof(*texts)) : NULL;
 
-		if (!known)
+		if (!texts) {
+			free(known);
 			return NULL;
+		}
+		folded->texts = texts;
 		if (folded->known_len)
 			memcpy(known, folded->known, (folded->known_len + 1) * sizeof(*known));
 		free(folded->known);
@@ -355,10 +359,12 @@ static struct known *add_known(struct folded *folded, uint32_t hash)
 	return &folded->known[++folded->known_len];
 }
 
-static bool is_known(const struct known *known, struct text text)
+static bool is_known(const struct folded *folded, uint32_t number, struct text text)
 {
+	const struct known *known = &folded->known[number];
+
 	return known->len == text.len &&
-	       !memcmp(text.len <= KNOWN_START ? known->start : known->data, text.data, text.len);
+	       !memcmp(text.len <= KNOWN_START ? known->start : folded->texts[number], text.data, text.len);
 }
 
 /* The same text is the same frame: it is looked into once. */
@@ -369,12 +375,13 @@ static const struct known *find_frame(struct folded *folded, const struct piece 
 	uint32_t number;
 
 	while ((number = index_next(&folded->index, piece->hash, &at)))
-		if (is_known(&folded->known[number], piece->text))
+		if (is_known(folded, number, piece->text))
 			return &folded->known[number];
 	known = len <= INT32_MAX ? add_known(folded, piece->hash) : NULL;
 	if (!known)
 		return NULL;
-	*known = (struct known){ .data = piece->text.data, .len = (uint32_t)len & INT32_MAX };
+	*known = (struct known){ .len = (uint32_t)len & INT32_MAX };
+	folded->texts[folded->known_len] = piece->text.data;
 	memcpy(known->start, piece->text.data, len < KNOWN_START ? len : KNOWN_START);
 	known->frame = add_frame(folded, piece->text);
 	known->kernel = profile_frame(folded->profile, known->frame)->kind == FRAME_KERNEL;
@@ -652,6 +659,7 @@ static int read_all(struct profile **ret, struct folded *folded, struct in_reque
 	bulk_free(folded->bulk);
 	index_free(&folded->index);
 	free(folded->known);
+	free(folded->texts);
 	free(folded->levels);
 	buf_free(&folded->scratch);
 	return err;

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 
@@ -95,4 +96,29 @@ void index_seed(uint64_t seed[2])
 		seed[0] = (uintptr_t)seed;
 		seed[1] = seed[0] * 0x9e3779b97f4a7c15ULL | 1;
 	}
+}
+
+/* Both factors of each product hold a part of the seed: no run can make one of them 0 but by chance. */
+uint32_t index_hash_bytes(const uint64_t seed[2], const void *bytes, size_t len)
+{
+	const char *data = bytes;
+	uint64_t hash = seed[0] ^ len * 0x9e3779b97f4a7c15ULL, words[2];
+
+	for (; len > sizeof(words); data += sizeof(words), len -= sizeof(words)) {
+		memcpy(words, data, sizeof(words));
+		hash = index_mix(words[0] ^ hash, words[1] ^ seed[1]);
+	}
+	words[0] = words[1] = 0;
+	if (len >= sizeof(*words)) { /* two that overlap */
+		memcpy(&words[0], data, sizeof(*words));
+		memcpy(&words[1], data + len - sizeof(*words), sizeof(*words));
+	} else if (len >= 4) {
+		memcpy(&words[0], data, 4);
+		memcpy(&words[1], data + len - 4, 4);
+	} else if (len) {
+		words[0] = (uint64_t)(unsigned char)data[0] << 16 | (uint64_t)(unsigned char)data[len / 2] << 8 |
+			   (unsigned char)data[len - 1];
+	}
+	hash = index_mix(words[0] ^ hash, words[1] ^ seed[1]);
+	return index_hash(index_mix(hash ^ seed[0], 0x9e3779b97f4a7c15ULL));
 }

@@ -36,6 +36,7 @@ void index_reserve(struct index *index, size_t len);
 void index_large_pages(void *memory, size_t bytes);
 /* Random numbers to key hashes with, so that nobody can choose keys that collide. */
 void index_seed(uint64_t seed[2]);
+uint32_t index_hash_bytes(const uint64_t seed[2], const void *bytes, size_t len);
 
 static inline size_t index_start(const struct index *index, uint32_t hash)
 {

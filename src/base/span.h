@@ -18,6 +18,11 @@ static inline bool span_is(struct span span, const char *word)
 	return span.len == strlen(word) && !memcmp(span.data, word, span.len);
 }
 
+static inline bool span_equal(struct span a, struct span b)
+{
+	return a.len == b.len && (!a.len || !memcmp(a.data, b.data, a.len));
+}
+
 static inline bool span_begins(struct span span, const char *with)
 {
 	size_t len = strlen(with);

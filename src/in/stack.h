@@ -13,6 +13,7 @@
 #include "base/span.h"
 
 struct buf;
+struct bulk;
 struct profile;
 struct in_request;
 
@@ -31,6 +32,8 @@ void stack_free(struct stack *stack);
 int stack_push(struct stack *stack, uint32_t frame); /* -E2BIG when it is too deep */
 /* The stack's node, or PROFILE_FULL; begins a new one. */
 uint32_t stack_node(struct stack *stack, struct profile *profile);
+/* The same, gathered with others; bulk_end is the caller's. For one stack use this or stack_node, not both in turns. */
+int stack_gather(struct stack *stack, struct bulk *bulk);
 
 /* What a module's name says of a frame's kind: [kernel.kallsyms], [nf_tables], [vdso], /tmp/perf-1.map, a path. */
 uint32_t stack_kind(struct span module, uint64_t address);

@@ -230,7 +230,7 @@ static uint32_t hash_node(const struct profile *profile, const struct profile_no
 	return hash_words(profile, pair(node->parent, node->frame), 0, 0);
 }
 
-static uint32_t add_node(struct profile *profile, const struct profile_node *node, uint32_t hash)
+static uint32_t find_node(const struct profile *profile, const struct profile_node *node, uint32_t hash)
 {
 	const struct table *table = &profile->tables[PROFILE_NODES];
 	const struct profile_node *nodes = table->records;
@@ -239,10 +239,23 @@ static uint32_t add_node(struct profile *profile, const struct profile_node *nod
 
 	while ((number = index_next(&table->index, hash, &at)))
 		if (nodes[number].parent == node->parent && nodes[number].frame == node->frame)
-			return number;
+			break;
+	return number;
+}
+
+/* One that is not there. */
+static uint32_t append_node(struct profile *profile, const struct profile_node *node, uint32_t hash)
+{
 	if (!known(profile, PROFILE_NODES, node->parent) || !known(profile, PROFILE_FRAMES, node->frame))
 		return PROFILE_FULL;
 	return record_append(profile, PROFILE_NODES, hash, node);
+}
+
+static uint32_t add_node(struct profile *profile, const struct profile_node *node, uint32_t hash)
+{
+	uint32_t number = find_node(profile, node, hash);
+
+	return number ? number : append_node(profile, node, hash);
 }
 
 /* After profile_settle. */
@@ -305,6 +318,59 @@ void profile_add_nodes(struct profile *profile, const struct profile_node *nodes
 		nodes += some;
 		ret += some;
 		len -= some;
+	}
+}
+
+void profile_find_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret)
+{
+	bool can = nodes_again(profile);
+
+	for (size_t from = 0; from < len; from += FETCH_MAX) {
+		size_t some = len - from < FETCH_MAX ? len - from : FETCH_MAX;
+		uint32_t hashes[FETCH_MAX];
+
+		for (size_t i = 0; i < some; i++)
+			hashes[i] = hash_node(profile, &nodes[from + i]);
+		fetch_nodes(&profile->tables[PROFILE_NODES], hashes, some);
+		for (size_t i = 0; i < some; i++)
+			ret[from + i] = can ? find_node(profile, &nodes[from + i], hashes[i]) : PROFILE_NONE;
+	}
+}
+
+/* Nodes on one that is new itself: there are none yet, and their numbers are known, so places are fetched for all. */
+static void append_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret)
+{
+	const struct table *table = &profile->tables[PROFILE_NODES];
+
+	while (len) {
+		size_t some = len < FETCH_MAX ? len : FETCH_MAX;
+		struct profile_node nodes[FETCH_MAX];
+		uint32_t hashes[FETCH_MAX];
+
+		for (size_t i = 0; i < some; i++) {
+			nodes[i] = (struct profile_node){ i ? table->len + (uint32_t)i - 1 : parent, frames[i] };
+			hashes[i] = hash_node(profile, &nodes[i]);
+			index_fetch(&table->index, hashes[i]);
+		}
+		for (size_t i = 0; i < some; i++)
+			ret[i] = append_node(profile, &nodes[i], hashes[i]); /* on one that failed it fails */
+		parent = ret[some - 1];
+		frames += some;
+		ret += some;
+		len -= some;
+	}
+}
+
+void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret)
+{
+	for (size_t i = 0; i < len; i++) {
+		uint32_t before = profile->tables[PROFILE_NODES].len;
+
+		ret[i] = parent = profile_add_node(profile, parent, frames[i]);
+		if (parent == before) {
+			append_chain(profile, parent, frames + i + 1, len - i - 1, ret + i + 1);
+			return;
+		}
 	}
 }
 

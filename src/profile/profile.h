@@ -137,6 +137,10 @@ uint32_t profile_add_sample(struct profile *profile, const struct profile_sample
  * Several at once, which do not refer to each other: memory is fetched for all of them before it is waited for. Numbers
  * of nodes come out in `ret`; of samples as well, and -ENOMEM if one could not be added.
  */
+void profile_find_nodes(struct profile *profile, const struct profile_node *nodes, size_t len,
+			uint32_t *ret); /* 0: none */
+/* One on the other, from the parent to the leaf: frames[0] is the parent's callee. */
+void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret);
 void profile_add_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret);
 int profile_add_samples(struct profile *profile, const struct profile_sample *samples, size_t len, uint32_t *ret);
 uint32_t profile_add_event(struct profile *profile, const struct profile_event *event);

@@ -77,7 +77,6 @@ static bool table_reserve(struct table *table, size_t size)
 	records = reallocarray(table->records, cap, size);
 	if (!records)
 		return false;
-	index_large_pages(records, cap * size);
 	table->records = records;
 	table->cap = cap;
 	return true;
@@ -428,6 +427,29 @@ static uint32_t add_hashed(struct profile *profile, const struct profile_sample 
 	return record_append(profile, PROFILE_SAMPLES, hash, sample);
 }
 
+/* After profile_settle: the first of each stack hang on its node again. */
+static bool firsts_again(struct profile *profile)
+{
+	const struct table *table = &profile->tables[PROFILE_SAMPLES];
+	struct profile_sample *samples = table->records;
+
+	if (profile->firsts_len || table->len == 1)
+		return true;
+	for (uint32_t i = 1; i < table->len; i++) {
+		uint32_t *link = first_sample(profile, samples[i].stack), count = 0;
+
+		if (!link)
+			return false;
+		for (; *link && count < CHAIN_MAX; count++)
+			link = &samples[*link].next;
+		if (count < CHAIN_MAX) {
+			samples[i].next = 0;
+			*link = i;
+		}
+	}
+	return true;
+}
+
 /* Most stacks have one sample or a few: these hang on the stack's node. */
 uint32_t profile_add_sample(struct profile *profile, const struct profile_sample *sample)
 {
@@ -437,7 +459,7 @@ uint32_t profile_add_sample(struct profile *profile, const struct profile_sample
 
 	if (!known(profile, PROFILE_NODES, sample->stack) || !known(profile, PROFILE_PROCESSES, sample->process) ||
 	    !known(profile, PROFILE_STRINGS, sample->comm) || !known(profile, PROFILE_LABELS, sample->labels) ||
-	    !table_reserve(table, sizeof(*samples)))
+	    !table_reserve(table, sizeof(*samples)) || !firsts_again(profile))
 		return PROFILE_FULL;
 	samples = table->records;
 	link = first_sample(profile, sample->stack);
@@ -681,6 +703,9 @@ void profile_expect_nodes(struct profile *profile, uint32_t count)
 void profile_settle(struct profile *profile)
 {
 	index_free(&profile->tables[PROFILE_NODES].index);
+	free(profile->firsts);
+	profile->firsts = NULL;
+	profile->firsts_len = profile->firsts_cap = 0;
 }
 
 size_t profile_memory(const struct profile *profile)

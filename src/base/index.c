@@ -2,8 +2,8 @@
 /*
  * Linear probing over slots of (hash, number). In: hashes, of which nothing is expected but that they differ where
  * keys do; numbers of somebody's records. Invariant: a number lies between the place its hash begins at and the next
- * free slot, without a gap. Places are in the order of hashes, so growing reads the slots alone, and goes from one end to
- * the other of both.
+ * free slot, without a gap. Places are in the order of hashes, so growing reads the slots alone, and goes through both
+ * tables from one end to the other.
  */
 #include "base/index.h"
 

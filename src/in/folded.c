@@ -573,8 +573,9 @@ static int add_line(struct folded *folded, const struct line *line)
 }
 
 /*
- * How many nodes there will be, when a 32nd of the text is read and again when a 16th is: as the number grew between the
- * two, so it will with each doubling of what is read, or less. Tables of the right size need not be made several times.
+ * How many nodes there will be, when a 32nd of the text is read and again when a 16th is: as the number grew between
+ * the two, so it will with each doubling of what is read, or less. Tables of the right size need not be made several
+ * times.
  */
 static void expect(struct folded *folded, size_t all)
 {

@@ -5,8 +5,8 @@
  *
  * The texts of frames are sorted once; with their ranks the children of every node are put in order by two counting
  * sorts, and a walk in that order numbers the paths. So the time is that of the tree, not that of the text of all
- * lines; and of the tree only where lines part or end. A line that ends in `a` comes before one that goes on with `a!`, and that before `a;b`: hence two ranks for
- * each text.
+ * lines; and of the tree only where lines part or end. A line that ends in `a` comes before one that goes on with `a!`,
+ * and that before `a;b`: hence two ranks for each text.
  */
 #include "out/paths.h"
 
@@ -225,7 +225,7 @@ struct steps {
 	uint32_t len;
 };
 
-/* Of both steps of a fork behind a longer way the text is followed by more, and they stay as they are: the end first. */
+/* Behind a longer way the text is followed by more in both steps of a fork, which stay in order: the end first. */
 static uint32_t step_rank(const struct paths *paths, const struct fork *fork, uint32_t step)
 {
 	return paths->text_ranks[2 * text_at(paths, fork->head) + (!fork->alone || (step & 1))];

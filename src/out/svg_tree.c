@@ -352,8 +352,8 @@ static int meet_stack(struct build *build, struct met_list *met, const struct pr
 }
 
 /*
- * Of what was met, what is drawn and what stands beside it. What stands on a frame that is not drawn is one node without
- * a name: the order of lines asks whether something goes on through a frame, not what.
+ * Of what was met, what is drawn and what stands beside it. What stands on a frame that is not drawn is one node
+ * without a name: the order of lines asks whether something goes on through a frame, not what.
  */
 static int make_nodes(struct build *build, struct met_list *met, uint32_t top, bool top_wide)
 {
@@ -380,7 +380,7 @@ static int make_nodes(struct build *build, struct met_list *met, uint32_t top, b
 	return 0;
 }
 
-/* Begins to fetch what samples further on will read: of each its stack, some steps later that one's caller, and so on. */
+/* Begins to fetch what samples further on will read: of each its stack, a few steps later its caller, and so on. */
 static void fetch_ahead(const struct build *build, uint32_t at, uint32_t to)
 {
 	const struct profile_node *nodes = profile_node(build->profile, 0);

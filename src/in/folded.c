@@ -26,6 +26,7 @@
 #include "base/fail.h"
 #include "base/index.h"
 #include "base/span.h"
+#include "in/stack.h"
 #include "profile/bulk.h"
 #include "profile/profile.h"
 
@@ -37,7 +38,7 @@
 #define KNOWN_START 24
 #define PIECES 64
 #define COMMS 64
-#define EXPECT_LEAST (4u << 20) /* bytes */
+#define FORECAST_LEAST (4u << 20) /* bytes */
 #define BOM "\xef\xbb\xbf"
 
 struct text {
@@ -90,8 +91,7 @@ struct folded {
 	bool before_it;   /* of the two, the first is read */
 	bool by_wick;     /* stacks that are not whole say so: the others are */
 	size_t lines;     /* that were read */
-	size_t look_at;   /* what is left of the text when `expect` is asked next */
-	double early;     /* nodes when it was asked before, or 0 */
+	struct stack_forecast forecast;
 	uint64_t sum, user, cut;
 	struct buf scratch;
 	struct index index;  /* of what follows, from 1 on */
@@ -572,25 +572,6 @@ static int add_line(struct folded *folded, const struct line *line)
 				   line->count);
 }
 
-/*
- * How many nodes there will be, when a 32nd of the text is read and again when a 16th is: as the number grew between
- * the two, so it will with each doubling of what is read, or less. Tables of the right size need not be made several
- * times.
- */
-static void expect(struct folded *folded, size_t all)
-{
-	double count = profile_count(folded->profile, PROFILE_NODES),
-	       growth = folded->early ? count / folded->early : 0;
-
-	folded->look_at = folded->early ? 0 : all - all / 16;
-	folded->early = count;
-	if (growth < 1 || growth > 2)
-		return;
-	count *= growth * growth * growth * growth;
-	if (count < (double)(UINT32_MAX / 2))
-		profile_expect_nodes(folded->profile, (uint32_t)count);
-}
-
 static int add_counters(struct folded *folded)
 {
 	int err = profile_add_counter(folded->profile, "total", "counted", folded->sum);
@@ -615,11 +596,10 @@ static int read_lines(struct folded *folded, struct in_request *request)
 	if (err || !folded->levels)
 		return -ENOMEM;
 	profile_meta(folded->profile)->unit = profile_string(folded->profile, "samples");
-	folded->look_at = all >= EXPECT_LEAST ? all - all / 32 : 0;
 	while (!err && (more = next_line(folded, &line)) > 0) {
 		err = add_line(folded, &line);
-		if (folded->rest.len < folded->look_at)
-			expect(folded, all);
+		if (all >= FORECAST_LEAST)
+			stack_forecast(&folded->forecast, folded->profile, 1 - (double)folded->rest.len / (double)all);
 		folded->lines += !err;
 	}
 	if (more == -EAGAIN)

@@ -69,6 +69,7 @@ struct perf {
 	struct bulk *bulk;
 	struct pending pending[BULK_MOST];
 	size_t pending_len;
+	struct stack_forecast forecast;
 	struct stack stack;
 	struct buf scratch;
 	struct stack_types types;
@@ -370,6 +371,7 @@ static int added(void *context, const uint32_t *samples, size_t len)
 		err = err ? err : add_weight(perf, pending->period, samples[i]);
 	}
 	perf->pending_len = 0;
+	stack_forecast(&perf->forecast, perf->profile, source_share(perf->source));
 	return err;
 }
 

@@ -76,6 +76,23 @@ int stack_gather(struct stack *stack, struct bulk *bulk)
 	return err;
 }
 
+void stack_forecast(struct stack_forecast *forecast, struct profile *profile, double share)
+{
+	double count, growth;
+
+	if (forecast->asked > 1 || share < (forecast->asked ? 1.0 / 16 : 1.0 / 32))
+		return;
+	count = profile_count(profile, PROFILE_NODES);
+	growth = forecast->asked ? count / forecast->early : 0;
+	forecast->asked++;
+	forecast->early = count;
+	if (growth < 1 || growth > 2)
+		return;
+	count *= growth * growth * growth * growth;
+	if (count < (double)(UINT32_MAX / 2))
+		profile_expect_nodes(profile, (uint32_t)count);
+}
+
 /* perf's map of a runtime's code: /tmp/perf-PID.map. */
 static bool is_perf_map(struct span module)
 {

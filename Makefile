@@ -56,7 +56,7 @@ UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json j
 	worker/protocol worker/worker \
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname listframes mkprofile mkraw probe progtags replay rows symname listevents svgdiff
+TEST_TOOLS := goname listframes mkprofile mkraw probe progtags replay rows symname listevents
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any bcc bpftrace buildid cfi demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof rows speedscope symbols text wick
 # Shell tests that need no root

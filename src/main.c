@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command table and dispatch, nothing else. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@ static const struct command *const commands[] = {
 	&command_record, &command_profile, &command_report, &command_convert, &command_merge, &command_diff,
 };
 
+#define LARGE (1 << 20)
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 
 static const struct command *find(const char *name)
@@ -52,7 +54,8 @@ int main(int argc, char **argv)
 	const struct command *command;
 	const char *name = argc > 1 ? argv[1] : NULL;
 
-	signal(SIGPIPE, SIG_IGN); /* a reader that leaves is an error of the write, said like any other */
+	mallopt(M_MMAP_THRESHOLD, LARGE); /* without it, what is freed of large tables stays with the process */
+	signal(SIGPIPE, SIG_IGN);         /* a reader that leaves is an error of the write, said like any other */
 	if (!name)
 		return help(stderr);
 	if (!strcmp(name, "--version") || !strcmp(name, "version"))

@@ -2,17 +2,19 @@
 /*
  * Linear probing over slots of (hash, number). In: hashes, of which nothing is expected but that they differ where
  * keys do; numbers of somebody's records. Invariant: a number lies between the place its hash begins at and the next
- * free slot, without a gap. A place is the upper bits of the hash, so growing reads the slots alone, in order.
+ * free slot, without a gap. Places are in the order of hashes, so growing reads the slots alone, and goes through both
+ * tables from one end to the other.
  */
 #include "base/index.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#define FIRST_BITS 4
-#define HASH_BITS 32
+#define FIRST_CAP 16
+#define CAP_MAX ((size_t)1 << 32)
 #define LARGE_PAGE ((uintptr_t)2 << 20)
 
 void index_free(struct index *index)
@@ -25,21 +27,19 @@ void index_free(struct index *index)
 
 static void put(struct index *index, struct index_slot slot)
 {
-	size_t at = slot.hash >> index->shift;
+	size_t at = index_start(index, slot.hash);
 
 	while (index->slots[at].number)
-		at = (at + 1) & (index->cap - 1);
+		at = at + 1 < index->cap ? at + 1 : 0;
 	index->slots[at] = slot;
 }
 
-static int grow(struct index *index)
+static int grow(struct index *index, size_t cap)
 {
-	struct index bigger = { .len = index->len };
+	struct index bigger = { .cap = cap, .len = index->len };
 
-	bigger.shift = index->cap ? index->shift - 1 : HASH_BITS - FIRST_BITS;
-	if (index->cap && !index->shift)
+	if (cap > CAP_MAX)
 		return -ENOMEM;
-	bigger.cap = (size_t)1 << (HASH_BITS - bigger.shift);
 	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
@@ -55,7 +55,7 @@ static int grow(struct index *index)
 int index_add(struct index *index, uint32_t hash, uint32_t number)
 {
 	if (index->len >= index->cap / 4 * 3) {
-		int err = grow(index);
+		int err = grow(index, index->cap ? index->cap * 2 : FIRST_CAP);
 
 		if (err)
 			return err;
@@ -63,6 +63,14 @@ int index_add(struct index *index, uint32_t hash, uint32_t number)
 	put(index, (struct index_slot){ hash, number });
 	index->len++;
 	return 0;
+}
+
+void index_reserve(struct index *index, size_t len)
+{
+	size_t cap = len < CAP_MAX / 2 ? len / 3 * 4 + FIRST_CAP : 0;
+
+	if (cap > index->cap)
+		grow(index, cap); /* if it cannot be, index_add tries again when it must be */
 }
 
 size_t index_bytes(const struct index *index)
@@ -88,4 +96,29 @@ void index_seed(uint64_t seed[2])
 		seed[0] = (uintptr_t)seed;
 		seed[1] = seed[0] * 0x9e3779b97f4a7c15ULL | 1;
 	}
+}
+
+/* Both factors of each product hold a part of the seed: no run can make one of them 0 but by chance. */
+uint32_t index_hash_bytes(const uint64_t seed[2], const void *bytes, size_t len)
+{
+	const char *data = bytes;
+	uint64_t hash = seed[0] ^ len * 0x9e3779b97f4a7c15ULL, words[2];
+
+	for (; len > sizeof(words); data += sizeof(words), len -= sizeof(words)) {
+		memcpy(words, data, sizeof(words));
+		hash = index_mix(words[0] ^ hash, words[1] ^ seed[1]);
+	}
+	words[0] = words[1] = 0;
+	if (len >= sizeof(*words)) { /* two that overlap */
+		memcpy(&words[0], data, sizeof(*words));
+		memcpy(&words[1], data + len - sizeof(*words), sizeof(*words));
+	} else if (len >= 4) {
+		memcpy(&words[0], data, 4);
+		memcpy(&words[1], data + len - 4, 4);
+	} else if (len) {
+		words[0] = (uint64_t)(unsigned char)data[0] << 16 | (uint64_t)(unsigned char)data[len / 2] << 8 |
+			   (unsigned char)data[len - 1];
+	}
+	hash = index_mix(words[0] ^ hash, words[1] ^ seed[1]);
+	return index_hash(index_mix(hash ^ seed[0], 0x9e3779b97f4a7c15ULL));
 }

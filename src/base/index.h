@@ -22,23 +22,25 @@ struct index_slot {
 
 struct index {
 	struct index_slot *slots;
-	size_t cap; /* power of two, or 0 */
+	size_t cap; /* not more than there are hashes */
 	size_t len;
-	unsigned shift; /* hash >> shift is where a search begins */
 };
 
 void index_free(struct index *index);
 /* Of a number that is not 0 and not in it. 0 or -ENOMEM, then nothing has changed. */
 int index_add(struct index *index, uint32_t hash, uint32_t number);
 size_t index_bytes(const struct index *index);
+/* Room for so many in all, so that it need not grow on the way there; as far as there is memory. */
+void index_reserve(struct index *index, size_t len);
 /* Asks for large pages under large memory that is read here and there: most of such reads' time is finding the page. */
 void index_large_pages(void *memory, size_t bytes);
 /* Random numbers to key hashes with, so that nobody can choose keys that collide. */
 void index_seed(uint64_t seed[2]);
+uint32_t index_hash_bytes(const uint64_t seed[2], const void *bytes, size_t len);
 
 static inline size_t index_start(const struct index *index, uint32_t hash)
 {
-	return index->cap ? hash >> index->shift : 0;
+	return (size_t)((uint64_t)hash * index->cap >> 32);
 }
 
 /* The next number under this hash; 0 when there is no more. At least a quarter of the slots is free. */
@@ -51,7 +53,7 @@ static inline uint32_t index_next(const struct index *index, uint32_t hash, size
 
 		if (!slot->number)
 			return 0;
-		*at = (*at + 1) & (index->cap - 1);
+		*at = *at + 1 < index->cap ? *at + 1 : 0;
 		if (slot->hash == hash)
 			return slot->number;
 	}
@@ -61,7 +63,7 @@ static inline uint32_t index_next(const struct index *index, uint32_t hash, size
 static inline void index_fetch(const struct index *index, uint32_t hash)
 {
 	if (index->cap)
-		__builtin_prefetch(&index->slots[hash >> index->shift]);
+		__builtin_prefetch(&index->slots[index_start(index, hash)]);
 }
 
 /* A hash of 64 bits, mixed well, to one for the table. */

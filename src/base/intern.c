@@ -73,30 +73,6 @@ void intern_free(struct intern *intern)
 	free(intern);
 }
 
-/* Both factors of each product hold a part of the seed: no run can make one of them 0 but by chance. */
-static uint32_t hash_bytes(const uint64_t seed[2], const char *data, size_t len)
-{
-	uint64_t hash = seed[0] ^ len * 0x9e3779b97f4a7c15ULL, words[2];
-
-	for (; len > sizeof(words); data += sizeof(words), len -= sizeof(words)) {
-		memcpy(words, data, sizeof(words));
-		hash = index_mix(words[0] ^ hash, words[1] ^ seed[1]);
-	}
-	words[0] = words[1] = 0;
-	if (len >= sizeof(*words)) { /* two that overlap */
-		memcpy(&words[0], data, sizeof(*words));
-		memcpy(&words[1], data + len - sizeof(*words), sizeof(*words));
-	} else if (len >= 4) {
-		memcpy(&words[0], data, 4);
-		memcpy(&words[1], data + len - 4, 4);
-	} else if (len) {
-		words[0] = (uint64_t)(unsigned char)data[0] << 16 | (uint64_t)(unsigned char)data[len / 2] << 8 |
-			   (unsigned char)data[len - 1];
-	}
-	hash = index_mix(words[0] ^ hash, words[1] ^ seed[1]);
-	return index_hash(index_mix(hash ^ seed[0], 0x9e3779b97f4a7c15ULL));
-}
-
 static uint32_t find(const struct intern *intern, uint32_t hash, const char *data, size_t len)
 {
 	size_t at = index_start(&intern->index, hash);
@@ -183,7 +159,7 @@ uint32_t intern_bytes(struct intern *intern, const void *data, size_t len)
 		return 0;
 	if (len >= PTRDIFF_MAX)
 		return UINT32_MAX;
-	hash = hash_bytes(intern->seed, data, len);
+	hash = index_hash_bytes(intern->seed, data, len);
 	number = find(intern, hash, data, len);
 	if (number)
 		return number;

@@ -18,6 +18,11 @@ static inline bool span_is(struct span span, const char *word)
 	return span.len == strlen(word) && !memcmp(span.data, word, span.len);
 }
 
+static inline bool span_equal(struct span a, struct span b)
+{
+	return a.len == b.len && (!a.len || !memcmp(a.data, b.data, a.len));
+}
+
 static inline bool span_begins(struct span span, const char *with)
 {
 	size_t len = strlen(with);
@@ -100,11 +105,11 @@ static inline bool span_add(uint64_t *sum, uint64_t value)
 
 static inline int span_hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	unsigned digit = (unsigned char)c - '0', letter = ((unsigned char)c | 0x20u) - 'a';
+
+	if (digit < 10)
+		return (int)digit;
+	return letter < 6 ? (int)letter + 10 : -1;
 }
 
 /* All of it is hexadecimal digits, at most sixteen. */

@@ -36,23 +36,32 @@ static const struct opt options[] = {
 	  "one of those below, whatever the suffix", OUT_NAMES },
 	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON",
 	  "file" },
-	FILTER_OPTIONS(FILTER_ROW) INPUT_OPTIONS(INPUT_ROW) SVG_OPTIONS(SVG_ROW) SVG_WIDTH_OPTION(SVG_ROW){ 0 },
+	FILTER_OPTIONS(FILTER_ROW) INPUT_OPTIONS(INPUT_ROW) SVG_OPTIONS(SVG_ROW) SVG_WIDTH_OPTION(SVG_ROW)
+		SVG_DIFF_OPTIONS(SVG_ROW){ 0 },
 };
 
 static int convert(const struct convert_options *asked, const char *path)
 {
 	struct outputs *outputs = NULL;
-	struct profile *profile = NULL;
+	struct profile *profile = NULL, *before = NULL;
 	struct svg_options svg = { 0 };
 	int err = outputs_open(&outputs, &asked->outputs, asked->format, asked->stats), status;
 
 	err = err ? err : svg_arguments_shape(&asked->svg, &svg, outputs);
 	status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
-	err = err ? err : filters_read(&asked->filter, &asked->input, path, &profile);
-	err = err ? err : outputs_write(outputs, profile);
+	if (!err && outputs_have_svg(outputs))
+		err = filters_read_both(&asked->filter, &asked->input, path, &profile, &before);
+	else
+		err = err ? err : filters_read(&asked->filter, &asked->input, path, &profile);
+	if (!err) {
+		profile_settle(profile);
+		outputs_compare(outputs, before);
+		err = outputs_write(outputs, profile);
+	}
 	outputs_free(outputs);
 	svg_options_free(&svg);
 	profile_free(profile);
+	profile_free(before);
 	return err && err != -EPIPE ? command_failed(status) : EXIT_DONE;
 }
 

@@ -18,8 +18,10 @@
 #include "cmd/filters.h"
 #include "cmd/input.h"
 #include "cmd/report_options.h"
+#include "cmd/svg_options.h"
 #include "out/diff.h"
 #include "out/report.h"
+#include "out/svg.h"
 #include "profile/diff.h"
 #include "profile/profile.h"
 
@@ -28,29 +30,34 @@ struct asked {
 	bool normalize;
 	struct filter_options filter;
 	struct input_options input;
+	struct svg_arguments svg;
 	double limit; /* negative: none */
 	const struct diff_format *chosen;
 	struct diff_options shape;
+	struct svg_options graph;
 };
 
 #define ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct asked, filter.field), help, hint },
 #define INPUT_ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct asked, input.field), help, hint },
+#define SVG_ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct asked, svg.field), help, hint },
 
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_text, offsetof(struct asked, output),
 	  "where to write; its suffix chooses the format; - is standard output", "file" },
-	{ 'f', "format", "FORMAT", opt_text, offsetof(struct asked, format), "report or folded", "report folded" },
+	{ 'f', "format", "FORMAT", opt_text, offsetof(struct asked, format), "report, folded or svg",
+	  "report folded svg" },
 	{ 0, "normalize", NULL, opt_flag, offsetof(struct asked, normalize),
-	  "scale the counts before to the sum after, in folded stacks", NULL },
+	  "scale the counts before to the sum after, in folded stacks and graphs", NULL },
 	{ 0, "fail-above", "POINTS", opt_text, offsetof(struct asked, fail_above),
 	  "exit 3 if a function surely grew by more percentage points", NULL },
 	FILTER_OPTIONS(ROW) INPUT_OPTIONS(INPUT_ROW){ 0, "top", "N", opt_text, offsetof(struct asked, top),
 						      "functions shown (15)", NULL },
-	{ 0, "width", "COLUMNS", opt_text, offsetof(struct asked, width), "columns (those of the terminal, or 80)",
-	  NULL },
-	{ 0 },
+	{ 0, "width", "N", opt_text, offsetof(struct asked, width),
+	  "columns (those of the terminal, or 80); svg: pixels (1200, and as the window)", NULL },
+	SVG_OPTIONS(SVG_ROW) SVG_DIFF_OPTIONS(SVG_ROW){ 0 },
 };
 
 static int choose_format(struct asked *asked)
@@ -93,20 +100,25 @@ static int read_limit(struct asked *asked)
 	return 0;
 }
 
-/* Width, number of lines and colour, read as for a report. */
+/* Width, number of lines and colour, read as for a report; how a graph looks, as for any. */
 static int read_shape(struct asked *asked)
 {
-	const struct report_arguments arguments = { .top = asked->top, .width = asked->width };
+	bool drawn = asked->chosen->write == out_diff_svg;
+	const struct report_arguments arguments = { .top = asked->top, .width = drawn ? NULL : asked->width };
 	struct report_options shape;
 	int err = report_arguments_read(&arguments, &shape);
 
+	asked->svg.width = drawn ? asked->width : NULL;
+	err = err ? err : svg_arguments_use(&asked->svg, drawn, &asked->graph);
 	if (err)
 		return err;
 	if (!asked->output || !strcmp(asked->output, "-"))
 		report_options_terminal(&shape);
-	asked->shape = (struct diff_options){
-		.width = shape.width, .colour = shape.colour, .top = shape.top, .normalize = asked->normalize
-	};
+	asked->shape = (struct diff_options){ .width = shape.width,
+					      .colour = shape.colour,
+					      .top = shape.top,
+					      .normalize = asked->normalize,
+					      .svg = &asked->graph };
 	return 0;
 }
 
@@ -171,6 +183,7 @@ static int diff(struct asked *asked, const char *before, const char *after)
 	}
 	err = err ? err : output_write(output, text.data, text.len);
 	err = err ? err : output_commit(output);
+	err = err ? err : svg_options_keep(&asked->graph);
 	output_free(output);
 	status = err && err != -EPIPE ? command_failed(EXIT_MACHINE) : judge(asked, &compared);
 	diff_free(&compared);
@@ -196,6 +209,7 @@ static int run(const struct command *command, int argc, char **argv)
 	err = err ? err : filters_check(&asked.filter);
 	err = err ? err : read_shape(&asked);
 	status = err ? command_usage(command, err) : diff(&asked, operands.items[0], operands.items[1]);
+	svg_options_free(&asked.graph);
 	opt_list_free(&operands);
 	return status;
 }
@@ -206,7 +220,8 @@ const struct command command_diff = {
 	.usage = "[OPTION]... BEFORE-FILE AFTER-FILE",
 	.examples = "  wick diff cpu.wick x.folded                what grew and what shrank\n"
 		    "  wick diff --fail-above 2 cpu.wick x.folded\n"
-		    "  wick diff cpu.wick x.folded -o d.folded    both counts a line, for flame graphs\n",
+		    "  wick diff cpu.wick x.folded -o d.folded    both counts a line, for flame graphs\n"
+		    "  wick diff cpu.wick x.folded -o d.svg       red is what grew, blue what shrank\n",
 	.options = options,
 	.run = run,
 };

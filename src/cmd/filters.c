@@ -47,3 +47,22 @@ int filters_read(const struct filter_options *options, const struct input_option
 		*ret = profile;
 	return err;
 }
+
+int filters_read_both(const struct filter_options *options, const struct input_options *input, const char *path,
+		      struct profile **ret, struct profile **ret_before)
+{
+	struct profile *profile = NULL, *before = NULL;
+	int err = input_read_both(&profile, &before, path, input);
+
+	err = err ? err : filters_apply(options, &profile);
+	if (!err && before)
+		err = filters_apply(options, &before);
+	if (err) {
+		profile_free(profile);
+		profile_free(before);
+		return err;
+	}
+	*ret = profile;
+	*ret_before = before;
+	return 0;
+}

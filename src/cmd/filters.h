@@ -25,5 +25,8 @@ int filters_apply(const struct filter_options *options, struct profile **profile
 /* Reads a profile and filters it. */
 int filters_read(const struct filter_options *options, const struct input_options *input, const char *path,
 		 struct profile **ret);
+/* The same as input_read_both does it. */
+int filters_read_both(const struct filter_options *options, const struct input_options *input, const char *path,
+		      struct profile **ret, struct profile **ret_before);
 
 #endif

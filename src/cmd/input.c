@@ -29,13 +29,14 @@ static void show_notes(const char *path, const struct buf *notes)
 		fputs(line.data, stderr);
 }
 
-int input_read(struct profile **ret, const char *path, const struct input_options *options)
+int input_read_both(struct profile **ret, struct profile **ret_before, const char *path,
+		    const struct input_options *options)
 {
 	bool standard = !strcmp(path, "-");
 	const char *shown = standard ? "standard input" : path;
 	autoclose int fd =
 		standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	struct in_request request = { .type = options->type, .salvage = options->salvage };
+	struct in_request request = { .type = options->type, .salvage = options->salvage, .both = ret_before };
 	int err;
 
 	if (fd < 0)
@@ -49,5 +50,12 @@ int input_read(struct profile **ret, const char *path, const struct input_option
 		show_notes(shown, &request.notes);
 	}
 	buf_free(&request.notes);
+	if (ret_before)
+		*ret_before = request.before;
 	return err;
+}
+
+int input_read(struct profile **ret, const char *path, const struct input_options *options)
+{
+	return input_read_both(ret, NULL, path, options);
 }

@@ -21,5 +21,8 @@ struct input_options {
 
 /* "-" is standard input. What is wrong is said with fail(), and the path with it; what else is to say, on stderr. */
 int input_read(struct profile **ret, const char *path, const struct input_options *options);
+/* The same; of folded stacks with two counts also those before. NULL if there are none. */
+int input_read_both(struct profile **ret, struct profile **ret_before, const char *path,
+		    const struct input_options *options);
 
 #endif

@@ -69,7 +69,10 @@ static int merge(const struct merge_options *asked, const struct opt_list *paths
 
 	for (size_t i = 0; i < paths->len && !err; i++)
 		err = add_file(asked, paths->items[i], &profile);
-	err = err ? err : outputs_write(outputs, profile);
+	if (!err) {
+		profile_settle(profile);
+		err = outputs_write(outputs, profile);
+	}
 	outputs_free(outputs);
 	profile_free(profile);
 	return err && err != -EPIPE ? command_failed(status) : EXIT_DONE;

@@ -32,6 +32,7 @@ struct outputs {
 	size_t len;
 	struct report_options report;
 	struct svg_options svg;
+	const struct profile *before; /* that flame graphs compare with, or NULL */
 };
 
 static void list_formats(int err)
@@ -132,6 +133,11 @@ void outputs_shape_svg(struct outputs *outputs, const struct svg_options *option
 	outputs->svg = *options;
 }
 
+void outputs_compare(struct outputs *outputs, const struct profile *before)
+{
+	outputs->before = before;
+}
+
 bool outputs_have_svg(const struct outputs *outputs)
 {
 	bool any = false;
@@ -147,7 +153,7 @@ static int write_one(const struct outputs *outputs, const struct one *one, const
 	struct report_options shape = outputs->report;
 
 	if (one->write == out_svg)
-		return svg_write(profile, &outputs->svg, bytes);
+		return out_svg_diff(outputs->before, profile, &outputs->svg, bytes);
 	if (one->write != out_report)
 		return one->write(profile, bytes);
 	if (one->is_stdout)

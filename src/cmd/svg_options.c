@@ -131,16 +131,21 @@ static const char *any_given(const struct svg_arguments *arguments)
 	return NULL;
 }
 
-int svg_arguments_shape(const struct svg_arguments *arguments, struct svg_options *ret, struct outputs *outputs)
+int svg_arguments_use(const struct svg_arguments *arguments, bool drawn, struct svg_options *ret)
 {
 	const char *option = any_given(arguments);
-	int err;
 
-	if (option && !outputs_have_svg(outputs)) {
+	if (option && !drawn) {
 		fail_plain(-EINVAL, "--%s: it shapes a flame graph, and none is written", option);
 		return fail_hint(-EINVAL, "add -o FILE.svg");
 	}
-	err = svg_arguments_read(arguments, ret);
+	return svg_arguments_read(arguments, ret);
+}
+
+int svg_arguments_shape(const struct svg_arguments *arguments, struct svg_options *ret, struct outputs *outputs)
+{
+	int err = svg_arguments_use(arguments, outputs_have_svg(outputs), ret);
+
 	if (!err)
 		outputs_shape_svg(outputs, ret);
 	return err;

@@ -42,13 +42,15 @@ struct svg_arguments {
 	ROW("width", "PIXELS", opt_text, width, "svg: a fixed width (1200, and as the window in a browser)", NULL)
 
 /* Where two profiles are compared. */
-#define SVG_DIFF_OPTIONS(ROW) ROW("negate", NULL, opt_flag, negate, "svg: blue is what grew", NULL)
+#define SVG_DIFF_OPTIONS(ROW) ROW("negate", NULL, opt_flag, negate, "svg: of a difference, blue is what grew", NULL)
 
 /* -EINVAL with fail() set for what makes no sense. Texts point into the arguments. Free it in any case. */
 int svg_arguments_read(const struct svg_arguments *arguments, struct svg_options *ret);
 void svg_options_free(struct svg_options *options);
 
-/* How flame graphs among the outputs look. -EINVAL with fail() set also if there is none to shape. */
+/* The same; -EINVAL with fail() set also for an option that was given although no graph is drawn. */
+int svg_arguments_use(const struct svg_arguments *arguments, bool drawn, struct svg_options *ret);
+/* How flame graphs among the outputs look. */
 int svg_arguments_shape(const struct svg_arguments *arguments, struct svg_options *ret, struct outputs *outputs);
 
 /* Writes the colours that were asked to be kept, if any were. */

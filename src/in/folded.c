@@ -26,6 +26,7 @@
 #include "base/fail.h"
 #include "base/index.h"
 #include "base/span.h"
+#include "in/stack.h"
 #include "profile/bulk.h"
 #include "profile/profile.h"
 
@@ -34,9 +35,10 @@
 #define COMM_MAX 15
 #define DEPTH_MAX 65536
 #define SUFFIX_LEN 4 /* _[k] */
-#define KNOWN_START 48
+#define KNOWN_START 24
 #define PIECES 64
 #define COMMS 64
+#define FORECAST_LEAST (4u << 20) /* bytes */
 #define BOM "\xef\xbb\xbf"
 
 struct text {
@@ -49,16 +51,15 @@ struct line {
 	uint64_t count;
 };
 
-/* A text that was met, and the frame that it is: one line of the processor's cache where it is short. */
+/* A text that was met, and the frame that it is: half a line of the processor's cache where it is short. */
 struct known {
 	uint32_t frame;
 	uint32_t len : 31;
 	uint32_t kernel : 1;
-	const char *data;
 	char start[KNOWN_START]; /* of the text */
 };
 
-_Static_assert(sizeof(struct known) == 64, "a cache line");
+_Static_assert(sizeof(struct known) == 32, "two in a cache line");
 
 /* The name of a process that was met. */
 struct comm {
@@ -90,10 +91,12 @@ struct folded {
 	bool before_it;   /* of the two, the first is read */
 	bool by_wick;     /* stacks that are not whole say so: the others are */
 	size_t lines;     /* that were read */
+	struct stack_forecast forecast;
 	uint64_t sum, user, cut;
 	struct buf scratch;
 	struct index index;  /* of what follows, from 1 on */
 	struct known *known; /* frames by their texts */
+	const char **texts;  /* of each of them, all of it */
 	size_t known_len, known_cap;
 	uint64_t seed[2];
 	struct text before;   /* the stack of the line before, and what it was: */
@@ -338,9 +341,13 @@ static struct known *add_known(struct folded *folded, uint32_t hash)
 	if (folded->known_len + 1 >= folded->known_cap) {
 		size_t cap = folded->known_cap ? folded->known_cap * 2 : 1024;
 		struct known *known = aligned_alloc(sizeof(*known), cap * sizeof(*known));
+		const char **texts = known ? reallocarray(folded->texts, cap, sizeof(*texts)) : NULL;
 
-		if (!known)
+		if (!texts) {
+			free(known);
 			return NULL;
+		}
+		folded->texts = texts;
 		if (folded->known_len)
 			memcpy(known, folded->known, (folded->known_len + 1) * sizeof(*known));
 		free(folded->known);
@@ -352,10 +359,12 @@ static struct known *add_known(struct folded *folded, uint32_t hash)
 	return &folded->known[++folded->known_len];
 }
 
-static bool is_known(const struct known *known, struct text text)
+static bool is_known(const struct folded *folded, uint32_t number, struct text text)
 {
+	const struct known *known = &folded->known[number];
+
 	return known->len == text.len &&
-	       !memcmp(text.len <= KNOWN_START ? known->start : known->data, text.data, text.len);
+	       !memcmp(text.len <= KNOWN_START ? known->start : folded->texts[number], text.data, text.len);
 }
 
 /* The same text is the same frame: it is looked into once. */
@@ -366,12 +375,13 @@ static const struct known *find_frame(struct folded *folded, const struct piece 
 	uint32_t number;
 
 	while ((number = index_next(&folded->index, piece->hash, &at)))
-		if (is_known(&folded->known[number], piece->text))
+		if (is_known(folded, number, piece->text))
 			return &folded->known[number];
 	known = len <= INT32_MAX ? add_known(folded, piece->hash) : NULL;
 	if (!known)
 		return NULL;
-	*known = (struct known){ .data = piece->text.data, .len = (uint32_t)len & INT32_MAX };
+	*known = (struct known){ .len = (uint32_t)len & INT32_MAX };
+	folded->texts[folded->known_len] = piece->text.data;
 	memcpy(known->start, piece->text.data, len < KNOWN_START ? len : KNOWN_START);
 	known->frame = add_frame(folded, piece->text);
 	known->kernel = profile_frame(folded->profile, known->frame)->kind == FRAME_KERNEL;
@@ -576,6 +586,7 @@ static int add_counters(struct folded *folded)
 static int read_lines(struct folded *folded, struct in_request *request)
 {
 	struct line line = { 0 };
+	size_t all = folded->rest.len;
 	int err, more = 0;
 
 	err = profile_new(&folded->profile);
@@ -587,6 +598,8 @@ static int read_lines(struct folded *folded, struct in_request *request)
 	profile_meta(folded->profile)->unit = profile_string(folded->profile, "samples");
 	while (!err && (more = next_line(folded, &line)) > 0) {
 		err = add_line(folded, &line);
+		if (all >= FORECAST_LEAST)
+			stack_forecast(&folded->forecast, folded->profile, 1 - (double)folded->rest.len / (double)all);
 		folded->lines += !err;
 	}
 	if (more == -EAGAIN)
@@ -627,20 +640,17 @@ static int read_all(struct profile **ret, struct folded *folded, struct in_reque
 	bulk_free(folded->bulk);
 	index_free(&folded->index);
 	free(folded->known);
+	free(folded->texts);
 	free(folded->levels);
 	buf_free(&folded->scratch);
 	return err;
 }
 
-int in_folded(struct profile **ret, const void *data, size_t len, struct in_request *request)
+static int read_text(struct profile **ret, struct text all, struct in_request *request, bool *ret_pairs)
 {
-	struct text all = { data, len };
-	bool comms = true, pairs;
+	bool comms = true, pairs = has_pairs(all);
 	int err = -EAGAIN;
 
-	if (len >= strlen(BOM) && !memcmp(data, BOM, strlen(BOM)))
-		all = (struct text){ (const char *)data + strlen(BOM), len - strlen(BOM) };
-	pairs = has_pairs(all);
 	for (int tries = 0; tries < 3 && err == -EAGAIN; tries++) { /* each takes one of the two away */
 		struct folded folded = { .rest = all, .comms = comms, .pairs = pairs };
 
@@ -648,6 +658,37 @@ int in_folded(struct profile **ret, const void *data, size_t len, struct in_requ
 		err = read_all(ret, &folded, request);
 		comms = folded.comms;
 		pairs = folded.pairs;
+	}
+	*ret_pairs = pairs;
+	return err;
+}
+
+/* The other values of the same lines; then there is nothing to choose, and to say. */
+static int read_before(struct profile **ret, struct text all, const struct in_request *request)
+{
+	struct in_request again = { .type = "before", .salvage = request->salvage };
+	bool pairs;
+	int err = read_text(ret, all, &again, &pairs);
+
+	buf_free(&again.notes);
+	return err;
+}
+
+int in_folded(struct profile **ret, const void *data, size_t len, struct in_request *request)
+{
+	struct text all = { data, len };
+	bool pairs;
+	int err;
+
+	if (len >= strlen(BOM) && !memcmp(data, BOM, strlen(BOM)))
+		all = (struct text){ (const char *)data + strlen(BOM), len - strlen(BOM) };
+	err = read_text(ret, all, request, &pairs);
+	if (!err && pairs && request->both && !request->type) {
+		err = read_before(&request->before, all, request);
+		if (err)
+			profile_free(*ret);
+		else if (!request->salvaged)
+			buf_clear(&request->notes);
 	}
 	return err == -ENOMEM ? fail(err, "reading a profile") : err;
 }

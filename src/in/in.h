@@ -14,10 +14,12 @@ struct source;
 
 /* What is asked of a reader, and what it has to say besides the profile. {0} asks for nothing special. */
 struct in_request {
-	const char *type;  /* which values, where a file has several; NULL: those that the file itself puts first */
-	bool salvage;      /* of a file that is cut off or damaged: what stands whole before that place */
-	struct buf notes;  /* out: one line for people, or empty; the caller frees it */
-	uint64_t salvaged; /* out: whole records of a file that is not, 0 if it is */
+	const char *type; /* which values, where a file has several; NULL: those that the file itself puts first */
+	bool salvage;     /* of a file that is cut off or damaged: what stands whole before that place */
+	bool both;        /* where each stack has two values, read those before as well */
+	struct profile *before; /* out: these, or NULL; the caller frees it */
+	struct buf notes;       /* out: one line for people, or empty; the caller frees it */
+	uint64_t salvaged;      /* out: whole records of a file that is not, 0 if it is */
 };
 
 /* Any format that can be read, known by its content, also packed with gzip, zstd or xz. */

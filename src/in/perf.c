@@ -15,22 +15,38 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/index.h"
 #include "base/intern.h"
 #include "in/perf_head.h"
 #include "in/source.h"
 #include "in/stack.h"
+#include "profile/bulk.h"
 #include "profile/profile.h"
 
 #define NO_FRAME (PROFILE_FULL - 1) /* a line that may stand among frames and is none */
 
-/* Lines that were met lately, whole: most of them come again soon. */
-#define RECENT 2048 /* a power of two */
-#define RECENT_LEN 120
+#define MODULES 64 /* a power of two */
+#define KNOWN_START 20
 
-struct recent {
+/* What a frame's line came to. Two are in a line of the processor's cache. */
+struct known {
 	uint32_t frame;
-	uint32_t len; /* 0: none */
-	char line[RECENT_LEN];
+	uint32_t module; /* as struct key has it */
+	uint32_t len;
+	char start[KNOWN_START]; /* of its text */
+};
+
+/* What tells a frame, in a line. */
+struct key {
+	struct span text;
+	uint32_t module; /* an even number, one more in the kernel; 0 and 1: the text has it too */
+};
+
+/* A sample that is being added to the profile. */
+struct pending {
+	uint64_t time_us, period;
+	uint32_t cpu;
+	bool has_time;
 };
 
 struct moment {
@@ -42,10 +58,18 @@ struct perf {
 	struct profile *profile;
 	struct source *source;
 	struct in_request *request;
-	struct intern *lines; /* of frames, as far as they say which frame it is */
-	uint32_t *frames;     /* of each of them */
-	size_t frames_cap;
-	struct recent *recent;
+	struct intern *texts; /* of frames and modules, as far as they say which frame it is */
+	struct index index;   /* of what follows, from 1 on */
+	struct known *known;
+	const char **known_texts; /* of each of them, all of it */
+	size_t known_len, known_cap;
+	uint64_t seed[2];
+	struct span modules[MODULES]; /* by hash: the last of each, and its number among the texts: */
+	uint32_t module_numbers[MODULES];
+	struct bulk *bulk;
+	struct pending pending[BULK_MOST];
+	size_t pending_len;
+	struct stack_forecast forecast;
 	struct stack stack;
 	struct buf scratch;
 	struct stack_types types;
@@ -82,9 +106,13 @@ static bool split_frame(struct span rest, struct span *ret_symbol, struct span *
 		deleted.len -= strlen(" (deleted))");
 	else
 		deleted.len--;
-	for (at = deleted.len; at; at--)
-		if (deleted.data[at - 1] == '(' && (at == 1 || span_is_blank(deleted.data[at - 2])))
+	for (at = deleted.len; at; at--) {
+		const char *found = memrchr(deleted.data, '(', at);
+
+		at = found ? (size_t)(found + 1 - deleted.data) : 0;
+		if (at <= 1 || span_is_blank(deleted.data[at - 2]))
 			break;
+	}
 	if (!at)
 		return true; /* foo(int) */
 	*ret_module = span_from(deleted, at);
@@ -167,24 +195,6 @@ static uint32_t parse_frame(struct perf *perf, bool has_address, uint64_t addres
 	return profile_add_frame(perf->profile, &frame);
 }
 
-static bool room_for(struct perf *perf, uint32_t number)
-{
-	size_t cap = perf->frames_cap ? perf->frames_cap : 1024;
-	uint32_t *grown;
-
-	if (number < perf->frames_cap)
-		return true;
-	while (cap <= number)
-		cap *= 2;
-	grown = reallocarray(perf->frames, cap, sizeof(*grown));
-	if (!grown)
-		return false;
-	memset(grown + perf->frames_cap, 0, (cap - perf->frames_cap) * sizeof(*grown));
-	perf->frames = grown;
-	perf->frames_cap = cap;
-	return true;
-}
-
 /* The address that a frame's line begins with, if it does, and what is behind it. */
 static struct span take_address(struct span line, uint64_t *ret)
 {
@@ -209,73 +219,111 @@ static struct span take_address(struct span line, uint64_t *ret)
 	return span_from(line, at);
 }
 
-/* Where a line is remembered: its first letters are its address. NULL if it is too short or too long. */
-static struct recent *recent_of(struct perf *perf, struct span line)
+/* The number of a module's text: few are met again and again. 0 if memory is out. */
+static uint32_t module_number(struct perf *perf, struct span module)
 {
-	uint64_t first, second;
+	uint64_t end = 0;
+	size_t at, len = module.len < sizeof(end) ? module.len : sizeof(end);
+	uint32_t number;
 
-	if (line.len < 2 * sizeof(first) || line.len > RECENT_LEN)
-		return NULL;
-	memcpy(&first, line.data, sizeof(first));
-	memcpy(&second, line.data + sizeof(first), sizeof(second));
-	first = (first * 0x9e3779b97f4a7c15ULL ^ second) * 0xbf58476d1ce4e5b9ULL;
-	return &perf->recent[(first ^ line.len) >> 32 & (RECENT - 1)];
+	if (len)
+		memcpy(&end, module.data + module.len - len, len);
+	at = (size_t)((end ^ module.len) * 0x9e3779b97f4a7c15ULL >> 32) % MODULES;
+	if (perf->module_numbers[at] && span_equal(perf->modules[at], module))
+		return perf->module_numbers[at];
+	number = intern_bytes(perf->texts, module.data, module.len);
+	if (number > INT32_MAX - 1)
+		return 0;
+	perf->modules[at].data = intern_get(perf->texts, number, &perf->modules[at].len);
+	return perf->module_numbers[at] = number + 1;
 }
 
 /*
- * What tells a frame: symbol and module, not where in the symbol it is. Lines that have none of it, or are long, are
- * told by all of their text.
+ * What tells a frame: symbol and module, not where in the symbol it is. Lines that have none of it are told by all of
+ * their text, in the kernel with the address. False if memory is out.
  */
-static struct span key_of(struct span line, struct span rest, bool kernel, char *made, size_t room)
+static bool key_of(struct perf *perf, struct span line, struct span rest, bool kernel, struct key *ret)
 {
-	struct span symbol, module;
+	struct span module;
 	uint64_t offset;
 
-	if (!split_frame(rest, &symbol, &module) || !take_offset(&symbol, &offset) ||
-	    symbol.len + module.len + 2 > room)
-		return kernel ? line : rest;
-	memcpy(made, symbol.data, symbol.len);
-	made[symbol.len] = kernel ? '\1' : '\2'; /* no symbol has these */
-	memcpy(made + symbol.len + 1, module.data, module.len);
-	return (struct span){ made, symbol.len + 1 + module.len };
+	if (!split_frame(rest, &ret->text, &module) || !take_offset(&ret->text, &offset)) {
+		*ret = (struct key){ kernel ? line : rest, kernel };
+		return true;
+	}
+	ret->module = 2 * module_number(perf, module) + kernel;
+	return ret->module > 1;
 }
 
-static uint32_t find_frame(struct perf *perf, struct span line)
+static bool is_known(const struct perf *perf, uint32_t number, const struct key *key)
 {
-	char made[256];
-	uint64_t address;
-	struct span rest = take_address(line, &address), key;
-	uint32_t number;
+	const struct known *known = &perf->known[number];
 
-	if (address < STACK_KERNEL_ADDRESS)
-		address = 0;
-	key = key_of(line, rest, address != 0, made, sizeof(made));
-	number = intern_bytes(perf->lines, key.data, key.len);
-	if (number == UINT32_MAX || !room_for(perf, number))
-		return PROFILE_FULL;
-	if (!perf->frames[number])
-		perf->frames[number] = parse_frame(perf, rest.data != line.data, address, rest);
-	return perf->frames[number];
+	return known->len == key->text.len && known->module == key->module &&
+	       !memcmp(known->len <= KNOWN_START ? known->start : perf->known_texts[number], key->text.data,
+		       known->len);
+}
+
+static bool room_for_known(struct perf *perf)
+{
+	size_t cap = perf->known_cap ? perf->known_cap * 2 : 1024;
+	const char **texts;
+	struct known *known;
+
+	if (perf->known_len + 1 < perf->known_cap)
+		return true;
+	known = reallocarray(perf->known, cap, sizeof(*known));
+	if (!known)
+		return false;
+	perf->known = known;
+	texts = reallocarray(perf->known_texts, cap, sizeof(*texts));
+	if (!texts)
+		return false;
+	perf->known_texts = texts;
+	perf->known_cap = cap;
+	return true;
+}
+
+static bool remember(struct perf *perf, const struct key *key, uint32_t hash, uint32_t frame)
+{
+	struct known known = { .frame = frame, .module = key->module, .len = (uint32_t)key->text.len };
+	uint32_t text = intern_bytes(perf->texts, key->text.data, key->text.len);
+
+	if (text == UINT32_MAX || !room_for_known(perf) || index_add(&perf->index, hash, (uint32_t)perf->known_len + 1))
+		return false;
+	if (known.len)
+		memcpy(known.start, key->text.data, known.len < KNOWN_START ? known.len : KNOWN_START);
+	perf->known[++perf->known_len] = known;
+	perf->known_texts[perf->known_len] = intern_get(perf->texts, text, NULL);
+	return true;
 }
 
 /* The frame of a line without its indentation; PROFILE_NONE if it is none. */
 static uint32_t frame_of(struct perf *perf, struct span line)
 {
-	struct recent *recent = recent_of(perf, line);
-	uint32_t frame;
+	uint64_t address, seed[2] = { perf->seed[0], perf->seed[1] };
+	struct span rest = take_address(line, &address);
+	uint32_t hash, number, frame;
+	struct key key;
+	size_t at;
 
-	if (recent && recent->len == line.len && !memcmp(recent->line, line.data, line.len))
-		return recent->frame;
-	frame = find_frame(perf, line);
-	if (recent) {
-		recent->frame = frame;
-		recent->len = (uint32_t)line.len;
-		memcpy(recent->line, line.data, line.len);
-	}
-	return frame;
+	if (address < STACK_KERNEL_ADDRESS)
+		address = 0;
+	if (!key_of(perf, line, rest, address != 0, &key))
+		return PROFILE_FULL;
+	seed[0] += key.module * 0x9e3779b97f4a7c15ULL;
+	hash = index_hash_bytes(seed, key.text.data, key.text.len);
+	at = index_start(&perf->index, hash);
+	while ((number = index_next(&perf->index, hash, &at)))
+		if (is_known(perf, number, &key))
+			return perf->known[number].frame;
+	frame = parse_frame(perf, rest.data != line.data, address, rest);
+	if (frame == PROFILE_NONE || frame == PROFILE_FULL)
+		return frame;
+	return remember(perf, &key, hash, frame) ? frame : PROFILE_FULL;
 }
 
-static int add_moment(struct perf *perf, uint32_t sample)
+static int add_moment(struct perf *perf, const struct pending *pending, uint32_t sample)
 {
 	if (perf->moments_len == perf->moments_cap) {
 		size_t cap = perf->moments_cap ? perf->moments_cap * 2 : 1024;
@@ -286,55 +334,68 @@ static int add_moment(struct perf *perf, uint32_t sample)
 		perf->moments = grown;
 		perf->moments_cap = cap;
 	}
-	perf->moments[perf->moments_len++] =
-		(struct moment){ perf->head.time_us, sample, perf->head.has_cpu ? perf->head.cpu : 0 };
+	perf->moments[perf->moments_len++] = (struct moment){ pending->time_us, sample, pending->cpu };
 	return 0;
 }
 
 /* If all periods are equal they are one fact of the profile; else samples count for what they stand for, as in perf. */
-static int add_weight(struct perf *perf, uint32_t sample)
+static int add_weight(struct perf *perf, uint64_t period, uint32_t sample)
 {
-	uint64_t period = perf->head.period ? perf->head.period : 1;
-
 	if (sample >= perf->weights_cap) {
 		size_t cap = perf->weights_cap ? perf->weights_cap * 2 : 1024;
-		uint64_t *grown = reallocarray(perf->weights, cap, sizeof(*grown));
+		uint64_t *grown;
 
+		while (cap <= sample)
+			cap *= 2;
+		grown = reallocarray(perf->weights, cap, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		memset(grown + perf->weights_cap, 0, (cap - perf->weights_cap) * sizeof(*grown));
 		perf->weights = grown;
 		perf->weights_cap = cap;
 	}
-	if (!span_add(&perf->weight, period))
-		return fail_plain(-EINVAL, "line %zu: the periods add up to more than can be",
-				  source_line_number(perf->source));
 	perf->weights[sample] += period;
-	if (!perf->count++)
-		perf->period = perf->head.period;
-	perf->periods_differ |= perf->head.period != perf->period;
 	return 0;
+}
+
+/* Samples that were gathered have their numbers. */
+static int added(void *context, const uint32_t *samples, size_t len)
+{
+	struct perf *perf = context;
+	int err = 0;
+
+	for (size_t i = 0; i < len && i < perf->pending_len && !err; i++) {
+		const struct pending *pending = &perf->pending[i];
+
+		err = pending->has_time ? add_moment(perf, pending, samples[i]) : 0;
+		err = err ? err : add_weight(perf, pending->period, samples[i]);
+	}
+	perf->pending_len = 0;
+	stack_forecast(&perf->forecast, perf->profile, source_share(perf->source));
+	return err;
 }
 
 /* The sample whose head and frames were read. */
 static int close_sample(struct perf *perf)
 {
-	struct profile_sample sample = { .value = 1, .process = perf->process, .comm = perf->comm };
-	uint32_t number;
-	int err;
+	const struct perf_head *head = &perf->head;
+	struct profile_sample sample = { .value = 1, .process = perf->process, .comm = perf->comm, .tid = head->tid };
+	uint64_t period = head->period ? head->period : 1;
 
 	if (perf->state != GATHERING) {
 		perf->state = OUTSIDE;
 		return 0;
 	}
 	perf->state = OUTSIDE;
-	sample.tid = perf->head.tid;
-	sample.stack = stack_node(&perf->stack, perf->profile);
-	number = profile_add_sample(perf->profile, &sample);
-	if (number == PROFILE_FULL || (perf->head.has_time && add_moment(perf, number)))
-		return full();
-	err = add_weight(perf, number);
-	return err == -ENOMEM ? full() : err;
+	if (!span_add(&perf->weight, period))
+		return fail_plain(-EINVAL, "line %zu: the periods add up to more than can be",
+				  source_line_number(perf->source));
+	if (!perf->count++)
+		perf->period = head->period;
+	perf->periods_differ |= head->period != perf->period;
+	perf->pending[perf->pending_len++] =
+		(struct pending){ head->time_us, period, head->has_cpu ? head->cpu : 0, head->has_time };
+	return stack_gather(&perf->stack, perf->bulk) || bulk_end(perf->bulk, &sample) ? full() : 0;
 }
 
 /* One number is a thread's: of its process the name is known alone. */
@@ -494,8 +555,9 @@ static int finish(struct perf *perf)
 {
 	struct profile_meta *meta = profile_meta(perf->profile);
 	bool weighted = perf->periods_differ || (perf->by_wick && perf->period > 1);
-	int err = add_events(perf);
+	int err = bulk_flush(perf->bulk) ? full() : 0;
 
+	err = err ? err : add_events(perf);
 	if (!err && weighted)
 		err = use_weights(perf);
 	if (!err && profile_add_counter(perf->profile, "total", "counted", weighted ? perf->weight : perf->count))
@@ -524,14 +586,18 @@ int in_perf(struct profile **ret, struct source *source, struct in_request *requ
 	int err = profile_new(&perf.profile);
 
 	err = err ? err : stack_init(&perf.stack);
-	err = err ? err : intern_new(&perf.lines);
-	perf.recent = calloc(RECENT, sizeof(*perf.recent));
-	err = err || perf.recent ? err : -ENOMEM;
+	err = err ? err : intern_new(&perf.texts);
+	err = err ? err : bulk_new(&perf.bulk, perf.profile);
+	if (!err)
+		bulk_tell(perf.bulk, added, &perf);
+	index_seed(perf.seed);
 	err = err ? full() : read_lines(&perf);
 	err = err ? err : finish(&perf);
-	intern_free(perf.lines);
-	free(perf.frames);
-	free(perf.recent);
+	bulk_free(perf.bulk);
+	intern_free(perf.texts);
+	index_free(&perf.index);
+	free(perf.known);
+	free(perf.known_texts);
 	free(perf.moments);
 	free(perf.weights);
 	buf_free(&perf.scratch);

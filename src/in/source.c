@@ -56,6 +56,7 @@ struct source {
 	size_t window_cap;
 	size_t lines;
 	uint64_t unpacked, taken; /* bytes in all */
+	uint64_t size;            /* of a regular file, else 0 */
 	unsigned char *packed;
 	const unsigned char *packed_at;
 	size_t packed_len;
@@ -202,8 +203,11 @@ static ssize_t more(struct source *source, char *to, size_t room)
 {
 	ssize_t got;
 
-	if (source->packing == PLAIN)
-		return read_fd(source->fd, to, room);
+	if (source->packing == PLAIN) {
+		got = read_fd(source->fd, to, room);
+		source->taken += got > 0 ? (uint64_t)got : 0;
+		return got;
+	}
 	got = unpack(source, to, room);
 	if (got <= 0)
 		return got;
@@ -318,6 +322,7 @@ int source_open_bytes(struct source **ret, const void *data, size_t len)
 int source_open_fd(struct source **ret, int fd)
 {
 	struct source *source = calloc(1, sizeof(*source));
+	struct stat stat;
 	int err = 0;
 
 	if (!source)
@@ -334,6 +339,8 @@ int source_open_fd(struct source **ret, int fd)
 		source->fd_ended = got == 0;
 		source->packed_len += got > 0 ? (size_t)got : 0;
 	}
+	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode))
+		source->size = (uint64_t)stat.st_size;
 	source->packed_at = source->packed;
 	source->taken = source->packed_len;
 	return open_source(ret, source, err);
@@ -388,6 +395,11 @@ int source_line(struct source *source, struct span *ret)
 	if (ret->len && ret->data[ret->len - 1] == '\r')
 		ret->len--;
 	return 1;
+}
+
+double source_share(const struct source *source)
+{
+	return source->size ? (double)source->taken / (double)source->size : 0;
 }
 
 size_t source_line_number(const struct source *source)

@@ -26,6 +26,8 @@ struct span source_peek(struct source *source, size_t want);
 int source_line(struct source *source, struct span *ret);
 /* The number of the line that was taken last, from 1. */
 size_t source_line_number(const struct source *source);
+/* What share of the file was taken, from 0 to 1; 0 if that is not known. */
+double source_share(const struct source *source);
 
 /* Everything that is left, good until source_free; text has lines. After an error *ret is what could be read. */
 int source_all(struct source *source, bool text, struct span *ret);

@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "in/in.h"
+#include "profile/bulk.h"
 #include "profile/profile.h"
 
 int stack_init(struct stack *stack)
@@ -56,6 +57,40 @@ uint32_t stack_node(struct stack *stack, struct profile *profile)
 	stack->last_depth = node == PROFILE_FULL ? 0 : depth;
 	stack->depth = 0;
 	return node;
+}
+
+int stack_gather(struct stack *stack, struct bulk *bulk)
+{
+	size_t depth = stack->depth, same = 0;
+	int err;
+
+	while (same < depth && same < stack->last_depth && stack->last_frames[same] == stack->frames[depth - 1 - same])
+		same++;
+	err = bulk_begin(bulk, same);
+	for (size_t i = same; i < depth && !err; i++) {
+		stack->last_frames[i] = stack->frames[depth - 1 - i];
+		err = bulk_frame(bulk, stack->last_frames[i]);
+	}
+	stack->last_depth = err ? 0 : depth;
+	stack->depth = 0;
+	return err;
+}
+
+void stack_forecast(struct stack_forecast *forecast, struct profile *profile, double share)
+{
+	double count, growth;
+
+	if (forecast->asked > 1 || share < (forecast->asked ? 1.0 / 16 : 1.0 / 32))
+		return;
+	count = profile_count(profile, PROFILE_NODES);
+	growth = forecast->asked ? count / forecast->early : 0;
+	forecast->asked++;
+	forecast->early = count;
+	if (growth < 1 || growth > 2)
+		return;
+	count *= growth * growth * growth * growth;
+	if (count < (double)(UINT32_MAX / 2))
+		profile_expect_nodes(profile, (uint32_t)count);
 }
 
 /* perf's map of a runtime's code: /tmp/perf-PID.map. */

@@ -13,6 +13,7 @@
 #include "base/span.h"
 
 struct buf;
+struct bulk;
 struct profile;
 struct in_request;
 
@@ -31,6 +32,20 @@ void stack_free(struct stack *stack);
 int stack_push(struct stack *stack, uint32_t frame); /* -E2BIG when it is too deep */
 /* The stack's node, or PROFILE_FULL; begins a new one. */
 uint32_t stack_node(struct stack *stack, struct profile *profile);
+/* The same, gathered with others; bulk_end is the caller's. For one stack use this or stack_node, not both in turns. */
+int stack_gather(struct stack *stack, struct bulk *bulk);
+
+/* {0} at the beginning. */
+struct stack_forecast {
+	double early; /* nodes when it was asked before */
+	unsigned asked;
+};
+
+/*
+ * How many nodes there will be, when a 32nd of a file is read and again when a 16th is: as the number grew between the
+ * two, so it will with each doubling of what is read, or less. Tables of the right size need not be made several times.
+ */
+void stack_forecast(struct stack_forecast *forecast, struct profile *profile, double share);
 
 /* What a module's name says of a frame's kind: [kernel.kallsyms], [nf_tables], [vdso], /tmp/perf-1.map, a path. */
 uint32_t stack_kind(struct span module, uint64_t address);

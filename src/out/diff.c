@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "out/out.h"
 #include "out/report.h"
+#include "out/svg.h"
 #include "profile/diff.h"
 #include "profile/profile.h"
 
@@ -29,6 +30,7 @@
 const struct diff_format diff_formats[] = {
 	{ "report", ".txt", out_diff_table },
 	{ "folded", ".folded", out_diff_folded },
+	{ "svg", ".svg", out_diff_svg },
 	{ 0 },
 };
 
@@ -289,4 +291,12 @@ int out_diff_folded(const struct diff_input *input, const struct diff_options *o
 	intern_free(pairs.texts);
 	free(pairs.list);
 	return err;
+}
+
+int out_diff_svg(const struct diff_input *input, const struct diff_options *options, struct buf *out)
+{
+	struct svg_options svg = options->svg ? *options->svg : SVG_DEFAULTS;
+
+	svg.normalize = options->normalize;
+	return out_svg_diff(input->before, input->after, &svg, out);
 }

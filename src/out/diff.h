@@ -8,15 +8,17 @@
 struct buf;
 struct diff;
 struct profile;
+struct svg_options;
 
 #define DIFF_TOP 15
 
 struct diff_options {
 	unsigned width; /* columns; 0: 80 */
 	bool colour;
-	unsigned top;               /* functions shown in each table */
-	bool normalize;             /* counts before are scaled to the sum after */
-	const char *before, *after; /* what the profiles are called */
+	unsigned top;                  /* functions shown in each table */
+	bool normalize;                /* counts before are scaled to the sum after */
+	const char *before, *after;    /* what the profiles are called */
+	const struct svg_options *svg; /* NULL: as it is by default */
 };
 
 /* What is compared: the profiles, and functions of them added up with out_diff. */
@@ -40,5 +42,6 @@ int out_diff(struct diff *diff, const struct profile *before, const struct profi
 
 diff_writer out_diff_table;  /* for people */
 diff_writer out_diff_folded; /* `stack before after` a line, as difffolded.pl writes it */
+diff_writer out_diff_svg;    /* a flame graph of what is after, red where it grew and blue where it shrank */
 
 #endif

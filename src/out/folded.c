@@ -110,8 +110,8 @@ static int rank_lines(struct folded *folded)
 		uint32_t first = line->comm ? line->comm : first_text(&folded->paths, line->path);
 		bool more = line->comm ? line->path : folded->paths.nodes[line->path].parent;
 
-		line->rank =
-			(uint64_t)paths_text_rank(&folded->paths, first, more) << 32 | folded->paths.ranks[line->path];
+		line->rank = (uint64_t)paths_text_rank(&folded->paths, first, more) << 32 |
+			     paths_path_rank(&folded->paths, line->path);
 	}
 	return err;
 }

@@ -5,8 +5,8 @@
  *
  * The texts of frames are sorted once; with their ranks the children of every node are put in order by two counting
  * sorts, and a walk in that order numbers the paths. So the time is that of the tree, not that of the text of all
- * lines. A line that ends in `a` comes before one that goes on with `a!`, and that before `a;b`: hence two ranks for
- * each text.
+ * lines; and of the tree only where lines part or end. A line that ends in `a` comes before one that goes on with `a!`,
+ * and that before `a;b`: hence two ranks for each text.
  */
 #include "out/paths.h"
 
@@ -29,6 +29,7 @@ void paths_free(struct paths *paths)
 	free(paths->text_of);
 	free(paths->made);
 	free(paths->path_of);
+	free(paths->places);
 	free(paths->ranks);
 	free(paths->text_ranks);
 	*paths = (struct paths){ 0 };
@@ -164,17 +165,70 @@ static int rank_texts(struct paths *paths)
 	return 0;
 }
 
-/* What follows a node in the order: lines that end at a child, and the children's own children. */
+/*
+ * The tree without what makes no difference to the order: left are paths that end a line and those where lines part,
+ * each with all that leads to it from the one before. A path keeps one number, `places`: of one that is left its place
+ * here, of another the first path of the way that it is on.
+ */
+struct fork {
+	uint32_t head;   /* the first path of the way here */
+	uint32_t parent; /* fork */
+	bool alone;      /* the way is that path alone */
+	bool ends, inner;
+};
+
+struct forks {
+	struct fork *list;
+	uint32_t len;
+};
+
+enum mark { MARK_END = 1, MARK_CHILD = 2, MARK_CHILDREN = 4 };
+
+static bool is_fork(unsigned char mark)
+{
+	return mark & (MARK_END | MARK_CHILDREN);
+}
+
+static int find_forks(struct paths *paths, const unsigned char *marks, struct forks *forks)
+{
+	uint32_t count = 1;
+
+	for (uint32_t i = 1; i < paths->len; i++)
+		count += is_fork(marks[i]);
+	forks->list = calloc(count, sizeof(*forks->list));
+	paths->places = malloc(paths->len * sizeof(*paths->places));
+	if (!forks->list || !paths->places)
+		return -ENOMEM;
+	paths->places[0] = 0;
+	forks->list[0].inner = true;
+	forks->len = 1;
+	for (uint32_t i = 1; i < paths->len; i++) {
+		uint32_t parent = paths->nodes[i].parent;
+		uint32_t head = !parent || is_fork(marks[parent]) ? i : paths->places[parent];
+
+		paths->places[i] = is_fork(marks[i]) ? forks->len : head;
+		if (is_fork(marks[i]))
+			forks->list[forks->len++] = (struct fork){ .head = head,
+								   .parent = paths->places[paths->nodes[head].parent],
+								   .alone = head == i,
+								   .ends = marks[i] & MARK_END,
+								   .inner = marks[i] & MARK_CHILD };
+	}
+	return 0;
+}
+
+/* What follows a fork in the order: lines that end at a child, and the children's own children. */
 struct steps {
-	uint32_t *list;   /* 2 * path, one more if it stands for what is below the path; by parent, then by rank */
+	uint32_t *list;   /* 2 * fork, one more if it stands for what is below it; by parent, then by rank */
 	uint32_t *starts; /* by parent: where its steps begin; one more at the end */
 	uint32_t *next;   /* by parent: where the walk is in them */
 	uint32_t len;
 };
 
-static uint32_t step_rank(const struct paths *paths, uint32_t step)
+/* Behind a longer way the text is followed by more in both steps of a fork, which stay in order: the end first. */
+static uint32_t step_rank(const struct paths *paths, const struct fork *fork, uint32_t step)
 {
-	return paths->text_ranks[2 * text_at(paths, step / 2) + (step & 1)];
+	return paths->text_ranks[2 * text_at(paths, fork->head) + (!fork->alone || (step & 1))];
 }
 
 /* Sums that lead to places: starts[i] becomes where those of i begin. */
@@ -191,8 +245,7 @@ static void add_up(uint32_t *starts, size_t len)
 }
 
 /* All steps, in order of their ranks. */
-static int list_steps(const struct paths *paths, const unsigned char *ends, const unsigned char *inner,
-		      struct steps *steps)
+static int list_steps(const struct paths *paths, const struct forks *forks, struct steps *steps)
 {
 	size_t ranks = (size_t)intern_count(paths->texts) * 2;
 	autofree uint32_t *places = calloc(ranks + 1, sizeof(*places));
@@ -200,53 +253,57 @@ static int list_steps(const struct paths *paths, const unsigned char *ends, cons
 	steps->list = NULL;
 	if (!places)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < paths->len; i++) {
-		if (ends[i])
-			places[step_rank(paths, 2 * i)]++;
-		if (inner[i])
-			places[step_rank(paths, 2 * i + 1)]++;
+	for (uint32_t i = 1; i < forks->len; i++) {
+		const struct fork *fork = &forks->list[i];
+
+		if (fork->ends)
+			places[step_rank(paths, fork, 0)]++;
+		if (fork->inner)
+			places[step_rank(paths, fork, 1)]++;
 	}
 	add_up(places, ranks + 1);
 	steps->len = places[ranks];
 	steps->list = calloc((size_t)steps->len + 1, sizeof(*steps->list));
 	if (!steps->list)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < paths->len; i++) {
-		if (ends[i])
-			steps->list[places[step_rank(paths, 2 * i)]++] = 2 * i;
-		if (inner[i])
-			steps->list[places[step_rank(paths, 2 * i + 1)]++] = 2 * i + 1;
+	for (uint32_t i = 1; i < forks->len; i++) {
+		const struct fork *fork = &forks->list[i];
+
+		if (fork->ends)
+			steps->list[places[step_rank(paths, fork, 0)]++] = 2 * i;
+		if (fork->inner)
+			steps->list[places[step_rank(paths, fork, 1)]++] = 2 * i + 1;
 	}
 	return 0;
 }
 
 /* Puts the steps of each parent together; their order stays. */
-static int group_steps(const struct paths *paths, struct steps *steps)
+static int group_steps(const struct forks *forks, struct steps *steps)
 {
 	uint32_t *grouped = calloc((size_t)steps->len + 1, sizeof(*grouped));
 
-	steps->starts = calloc((size_t)paths->len + 2, sizeof(*steps->starts));
+	steps->starts = calloc((size_t)forks->len + 2, sizeof(*steps->starts));
 	if (!grouped || !steps->starts) {
 		free(grouped);
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < steps->len; i++)
-		steps->starts[paths->nodes[steps->list[i] / 2].parent + 1]++;
-	add_up(steps->starts + 1, paths->len + 1);
+		steps->starts[forks->list[steps->list[i] / 2].parent + 1]++;
+	add_up(steps->starts + 1, forks->len + 1);
 	/* Placing moves each start on to the next one's: hence they are counted one place further up. */
 	for (uint32_t i = 0; i < steps->len; i++)
-		grouped[steps->starts[paths->nodes[steps->list[i] / 2].parent + 1]++] = steps->list[i];
+		grouped[steps->starts[forks->list[steps->list[i] / 2].parent + 1]++] = steps->list[i];
 	free(steps->list);
 	steps->list = grouped;
-	steps->next = malloc(((size_t)paths->len + 1) * sizeof(*steps->next));
+	steps->next = malloc(((size_t)forks->len + 1) * sizeof(*steps->next));
 	if (!steps->next)
 		return -ENOMEM;
-	memcpy(steps->next, steps->starts, ((size_t)paths->len + 1) * sizeof(*steps->next));
+	memcpy(steps->next, steps->starts, ((size_t)forks->len + 1) * sizeof(*steps->next));
 	return 0;
 }
 
 /* Numbers the ends in the order of the walk. */
-static void walk(struct paths *paths, struct steps *steps)
+static void walk(const struct forks *forks, struct steps *steps, uint32_t *ranks)
 {
 	uint32_t at = 0, rank = 0;
 
@@ -254,34 +311,38 @@ static void walk(struct paths *paths, struct steps *steps)
 		if (steps->next[at] == steps->starts[at + 1]) { /* this one is done: up */
 			if (!at)
 				return;
-			at = paths->nodes[at].parent;
+			at = forks->list[at].parent;
 		} else {
 			uint32_t step = steps->list[steps->next[at]++];
 
 			if (step & 1)
 				at = step / 2;
 			else
-				paths->ranks[step / 2] = rank++;
+				ranks[step / 2] = rank++;
 		}
 	}
 }
 
-int paths_rank(struct paths *paths, const unsigned char *ends)
+int paths_rank(struct paths *paths, unsigned char *ends)
 {
-	autofree unsigned char *inner = calloc(paths->len, 1);
+	struct forks forks = { 0 };
 	struct steps steps = { 0 };
 	int err;
 
-	paths->ranks = calloc(paths->len, sizeof(*paths->ranks));
-	if (!inner || !paths->ranks)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < paths->len; i++)
-		inner[paths->nodes[i].parent] = 1;
-	err = rank_texts(paths);
-	err = err ? err : list_steps(paths, ends, inner, &steps);
-	err = err ? err : group_steps(paths, &steps);
+	for (uint32_t i = 1; i < paths->len; i++) {
+		unsigned char *mark = &ends[paths->nodes[i].parent];
+
+		*mark |= *mark & MARK_CHILD ? MARK_CHILDREN : MARK_CHILD;
+	}
+	err = find_forks(paths, ends, &forks);
+	paths->ranks = err ? NULL : calloc(forks.len, sizeof(*paths->ranks));
+	err = err || paths->ranks ? err : -ENOMEM;
+	err = err ? err : rank_texts(paths);
+	err = err ? err : list_steps(paths, &forks, &steps);
+	err = err ? err : group_steps(&forks, &steps);
 	if (!err)
-		walk(paths, &steps);
+		walk(&forks, &steps, paths->ranks);
+	free(forks.list);
 	free(steps.list);
 	free(steps.starts);
 	free(steps.next);

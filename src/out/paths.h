@@ -20,8 +20,9 @@ struct paths {
 	const struct profile_node *nodes; /* the tree of paths; its frames are texts if it is made anew */
 	struct profile_node *made;        /* NULL: every frame has a text of its own, paths are the profile's nodes */
 	uint32_t *path_of;                /* by node, if they are made anew */
-	uint32_t *ranks;                  /* by path, of those that were asked for */
-	uint32_t *text_ranks;             /* two for each text: as the end of a line, and with a separator behind it */
+	uint32_t *places;                 /* by path: of those that were asked for, their place in ranks */
+	uint32_t *ranks;
+	uint32_t *text_ranks; /* two for each text: as the end of a line, and with a separator behind it */
 	uint32_t len;
 };
 
@@ -36,8 +37,13 @@ static inline uint32_t paths_of(const struct paths *paths, uint32_t node)
 /* The number of another text, before paths_rank; UINT32_MAX if memory is out. */
 uint32_t paths_text(struct paths *paths, const struct buf *text);
 
-/* Finds the ranks of all texts, and of the paths of which ends[path] says so. */
-int paths_rank(struct paths *paths, const unsigned char *ends);
+/* Finds the ranks of all texts, and of the paths of which ends[path] is 1, the others 0; it is used up. */
+int paths_rank(struct paths *paths, unsigned char *ends);
+
+static inline uint32_t paths_path_rank(const struct paths *paths, uint32_t path)
+{
+	return paths->ranks[paths->places[path]];
+}
 
 /* The text's place among all; `more`: a separator and other texts follow it. */
 static inline uint32_t paths_text_rank(const struct paths *paths, uint32_t text, bool more)

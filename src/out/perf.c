@@ -181,6 +181,8 @@ static void add_header(struct perf *perf)
 		out_string(perf->profile, facts[i].string, perf->out);
 		buf_addc(perf->out, '\n');
 	}
+	if (!meta->version) /* of others' profiles too: readers know by it that periods are counts */
+		buf_adds(perf->out, "# wick version : " WICK_RELEASE "\n");
 	for (uint32_t i = 1; i < profile_count(perf->profile, PROFILE_COUNTERS); i++) {
 		autobuf struct buf line = { 0 };
 

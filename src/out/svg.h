@@ -54,7 +54,7 @@ int svg_check(const struct svg_options *options);
 
 int svg_write(const struct profile *profile, const struct svg_options *options, struct buf *out);
 
-/* Widths are those of `after`; a frame is red if it grew of itself, blue if it shrank. */
+/* `before` NULL: as svg_write. Widths are those of `after`; a frame is red if it grew of itself, blue if it shrank. */
 int out_svg_diff(const struct profile *before, const struct profile *after, const struct svg_options *options,
 		 struct buf *out);
 

@@ -303,12 +303,12 @@ static int visit(struct work *work, const struct piece *piece)
 /* Of a tree that needed no merging, all that was not drawn. */
 static void count_narrow(const struct work *work)
 {
-	uint64_t all = work->splits;
+	uint64_t all = work->splits + work->tree->hidden;
 
 	if (!work->tree->merged)
 		return;
 	for (uint32_t i = 1; i < work->tree->len; i++)
-		all += work->tree->nodes[i].value > 0;
+		all += work->tree->nodes[i].value > 0 && work->tree->nodes[i].label != SVG_HIDDEN;
 	work->layout->narrow += all + 1 - work->drawn;
 }
 
@@ -322,14 +322,21 @@ static int find_dash(struct work *work)
 	return work->dash == UINT32_MAX ? -ENOMEM : 0;
 }
 
+/* In the steps of the classic script, for the same rounding. */
+double svg_least(uint64_t total, const struct svg_options *options)
+{
+	double room = (options->width ? options->width : SVG_WIDTH) - 2 * SVG_XPAD, all = (double)total;
+
+	return options->minwidth_share ? all * options->minwidth / 100 : options->minwidth / (room / all);
+}
+
 static void measure(struct work *work, const struct svg_options *options)
 {
-	double total = (double)work->layout->total, room = (options->width ? options->width : SVG_WIDTH) - 2 * SVG_XPAD;
+	double total = (double)work->layout->total;
 	double before = work->tree->before ? (double)work->tree->before[0] : 0;
 
 	work->scale = options->normalize && before > 0 ? total / before : 1;
-	/* In the steps of the classic script, for the same rounding. */
-	work->least = options->minwidth_share ? total * options->minwidth / 100 : options->minwidth / (room / total);
+	work->least = svg_least(work->layout->total, options);
 }
 
 int svg_layout_make(struct svg_layout *layout, struct svg_tree *tree, const struct svg_options *options)

@@ -32,8 +32,15 @@ struct svg_tree {
 	struct svg_node *nodes;
 	uint64_t *before; /* of a comparison: the value before, beside each node; else NULL */
 	uint32_t len, cap;
-	bool merged; /* no two children of a node have the same label: else the layout has to merge them */
+	uint64_t hidden; /* frames that were left out, because they are too narrow and stand on one that is */
+	bool summed;     /* while it is built: values are those of what passes already */
+	bool merged;     /* no two children of a node have the same label: else the layout has to merge them */
 };
+
+#define SVG_HIDDEN UINT32_MAX /* the label of a node that stands for all that was left out on its parent */
+
+/* The least value of a frame that is drawn. */
+double svg_least(uint64_t total, const struct svg_options *options);
 
 int svg_tree_build(struct svg_tree *tree, const struct profile *before, const struct profile *after,
 		   const struct svg_options *options); /* of {0}; `before` NULL: no comparison */

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/index.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/text.h"
@@ -22,6 +23,9 @@
 #include "out/svg.h"
 #include "profile/profile.h"
 
+#define NO_PARENT UINT32_MAX
+#define AHEAD 6
+#define AHEAD_LEVELS 4
 #define NO_LABEL 0u /* the empty text: of a sample that belongs to nobody */
 
 struct build {
@@ -29,11 +33,13 @@ struct build {
 	const struct profile *profile;
 	bool before;      /* values are those before */
 	uint32_t *frames; /* frame -> label */
+	uint32_t *comms;  /* string -> label of a process of that name, + 1 */
 	uint32_t *groups; /* sample -> label of its process */
 	uint32_t *order;  /* samples by group */
 	uint32_t *seen;   /* node of the profile -> node, of the process in hand if not smaller than its first */
 	uint32_t *path;
 	size_t path_cap;
+	double least;      /* value that is drawn */
 	struct map places; /* reversed only: (parent, label) -> node */
 	struct buf text;
 };
@@ -119,17 +125,22 @@ static int label_frames(struct build *build)
 static uint32_t comm_label(struct build *build, uint32_t number)
 {
 	const struct profile_sample *sample = profile_sample(build->profile, number);
-	uint32_t comm = sample->comm ? sample->comm : profile_process(build->profile, sample->process)->comm;
+	uint32_t comm = sample->comm ? sample->comm : profile_process(build->profile, sample->process)->comm, label;
 	size_t len;
-	const char *text = profile_text(build->profile, comm, &len);
+	const char *text;
 
 	if (!comm && !sample->process && sample->stack)
 		return NO_LABEL;
+	if (build->comms[comm])
+		return build->comms[comm] - 1;
+	text = profile_text(build->profile, comm, &len);
 	if (comm)
 		svg_harmless(&build->text, text, len);
 	else
 		buf_adds(&build->text, "[unnamed]");
-	return intern_label(build);
+	label = intern_label(build);
+	build->comms[comm] = label + 1;
+	return label;
 }
 
 static bool same_owner(const struct profile_sample *a, const struct profile_sample *b)
@@ -143,9 +154,10 @@ static int group_samples(struct build *build)
 	uint32_t count = profile_count(build->profile, PROFILE_SAMPLES), labels, of_nobody = 0;
 	autofree uint32_t *places = NULL;
 
+	build->comms = calloc(profile_count(build->profile, PROFILE_STRINGS), sizeof(*build->comms));
 	build->groups = calloc(count, sizeof(*build->groups));
 	build->order = calloc(count, sizeof(*build->order));
-	if (!build->groups || !build->order)
+	if (!build->comms || !build->groups || !build->order)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < count; i++) {
 		bool again =
@@ -287,6 +299,165 @@ static int add_samples(struct build *build)
 	return 0;
 }
 
+/* A node of the profile as one process has it. */
+struct met {
+	uint64_t value;
+	uint32_t node;
+	uint32_t parent; /* among those that were met, or NO_PARENT */
+	uint32_t made;   /* its node of the tree, or 0 */
+};
+
+/* What one process has, parents first. */
+struct met_list {
+	struct met *list;
+	uint32_t len, cap;
+	uint32_t first; /* what `seen` says of list[0]; what it says of other processes is less */
+};
+
+static int meet(struct met_list *met, uint32_t node, uint32_t parent)
+{
+	if (met->len == met->cap) {
+		uint32_t cap = met->cap ? met->cap * 2 : 1024;
+		struct met *grown = cap > met->cap ? reallocarray(met->list, cap, sizeof(*grown)) : NULL;
+
+		if (!grown)
+			return -ENOMEM;
+		met->list = grown;
+		met->cap = cap;
+	}
+	met->list[met->len++] = (struct met){ .node = node, .parent = parent };
+	return met->first > UINT32_MAX - met->len ? -ENOMEM : 0;
+}
+
+/* Walks up to what this process has met already, then down; the value is that of the leaf. */
+static int meet_stack(struct build *build, struct met_list *met, const struct profile_sample *sample)
+{
+	const struct profile_node *nodes = profile_node(build->profile, 0);
+	uint32_t node = sample->stack, at = NO_PARENT;
+	size_t depth = 0;
+	int err = 0;
+
+	for (; node && build->seen[node] < met->first && !err; node = nodes[node].parent)
+		err = push(build, depth++, node);
+	if (node)
+		at = build->seen[node] - met->first;
+	while (depth-- && !err) {
+		err = meet(met, build->path[depth], at);
+		at = met->len - 1;
+		build->seen[build->path[depth]] = met->first + at;
+	}
+	if (!err && at != NO_PARENT)
+		met->list[at].value += sample->value;
+	return err;
+}
+
+/*
+ * Of what was met, what is drawn and what stands beside it. What stands on a frame that is not drawn is one node
+ * without a name: the order of lines asks whether something goes on through a frame, not what.
+ */
+static int make_nodes(struct build *build, struct met_list *met, uint32_t top, bool top_wide)
+{
+	struct svg_tree *tree = build->tree;
+
+	for (uint32_t i = 0; i < met->len; i++) {
+		struct met *one = &met->list[i];
+		bool rooted = one->parent == NO_PARENT;
+		uint32_t parent = rooted ? top : met->list[one->parent].made, number = 0;
+		bool wide = rooted ? top_wide : parent && (double)tree->nodes[parent].value >= build->least;
+
+		if (!wide)
+			tree->hidden += one->value > 0;
+		if (wide)
+			one->made = number = add_node(tree, parent, label_of(build, one->node));
+		else if (parent)
+			number = tree->nodes[parent].first ? tree->nodes[parent].first
+							   : add_node(tree, parent, SVG_HIDDEN);
+		if (!number && (wide || parent))
+			return -ENOMEM;
+		if (number)
+			tree->nodes[number].value += one->value;
+	}
+	return 0;
+}
+
+/* Begins to fetch what samples further on will read: of each its stack, a few steps later its caller, and so on. */
+static void fetch_ahead(const struct build *build, uint32_t at, uint32_t to)
+{
+	const struct profile_node *nodes = profile_node(build->profile, 0);
+
+	if (at + (AHEAD_LEVELS + 1) * AHEAD >= to)
+		return;
+	__builtin_prefetch(profile_sample(build->profile, build->order[at + (AHEAD_LEVELS + 1) * AHEAD]));
+	for (uint32_t level = 0; level < AHEAD_LEVELS; level++) {
+		uint32_t sample = build->order[at + (AHEAD_LEVELS - level) * AHEAD];
+		uint32_t node = profile_sample(build->profile, sample)->stack;
+
+		for (uint32_t i = 0; i < level; i++)
+			node = nodes[node].parent;
+		__builtin_prefetch(&nodes[node]);
+		__builtin_prefetch(&build->seen[node]);
+	}
+}
+
+/* The samples of one process: order[from..to). */
+static int add_process(struct build *build, struct met_list *met, uint32_t from, uint32_t to)
+{
+	uint32_t label = build->groups[build->order[from]], top = 0;
+	struct svg_tree *tree = build->tree;
+	uint64_t sum = 0;
+	int err = 0;
+
+	met->first += met->len;
+	met->len = 0;
+	for (uint32_t i = from; i < to && !err; i++) {
+		const struct profile_sample *sample = profile_sample(build->profile, build->order[i]);
+
+		fetch_ahead(build, i, to);
+		sum += sample->value;
+		err = meet_stack(build, met, sample);
+	}
+	for (uint32_t i = met->len; i-- > 0;)
+		if (met->list[i].parent != NO_PARENT)
+			met->list[met->list[i].parent].value += met->list[i].value;
+	if (!err && label != NO_LABEL) {
+		top = add_node(tree, 0, label);
+		if (!top)
+			return -ENOMEM;
+		tree->nodes[top].value = sum;
+	}
+	tree->nodes[0].value += sum;
+	return err ? err : make_nodes(build, met, top, !top || (double)sum >= build->least);
+}
+
+/*
+ * Of a large profile most frames are too narrow to be drawn. Where nothing needs to be merged, so that none of them can
+ * become wider, they are only counted.
+ */
+static int add_wide(struct build *build, const struct svg_options *options)
+{
+	uint32_t count = profile_count(build->profile, PROFILE_SAMPLES);
+	struct met_list met = { .first = 1 };
+	uint64_t total = 0;
+	int err = 0;
+
+	build->seen = calloc(profile_count(build->profile, PROFILE_NODES), sizeof(*build->seen));
+	if (!build->seen)
+		return -ENOMEM;
+	index_large_pages(build->seen, profile_count(build->profile, PROFILE_NODES) * sizeof(*build->seen));
+	for (uint32_t i = 1; i < count; i++)
+		total += profile_sample(build->profile, i)->value;
+	build->least = svg_least(total, options);
+	build->tree->summed = true;
+	for (uint32_t from = 0, to; from + 1 < count && !err; from = to) {
+		to = from + 1;
+		while (to + 1 < count && build->groups[build->order[to]] == build->groups[build->order[from]])
+			to++;
+		err = add_process(build, &met, from, to);
+	}
+	free(met.list);
+	return err;
+}
+
 static uint32_t child(struct build *build, uint32_t parent, uint32_t label)
 {
 	uint64_t *place = map_put(&build->places, (uint64_t)parent << 32 | label);
@@ -318,20 +489,26 @@ static int add_reversed(struct build *build)
 	return 0;
 }
 
-static int add_profile(struct svg_tree *tree, const struct profile *profile, bool is_before, bool reverse)
+static int add_profile(struct svg_tree *tree, const struct profile *profile, bool is_before,
+		       const struct svg_options *options)
 {
 	struct build build = { .tree = tree, .profile = profile, .before = is_before };
 	int err = label_frames(&build);
 
 	err = err ? err : group_samples(&build);
-	if (!err)
-		err = reverse ? add_reversed(&build) : add_samples(&build);
+	if (!err && options->reverse)
+		err = add_reversed(&build);
+	else if (!err && tree->merged && strcmp(options->colors, "chain") != 0) /* which joins what is apart */
+		err = add_wide(&build, options);
+	else if (!err)
+		err = add_samples(&build);
 	map_free(&build.places);
 	buf_free(&build.text);
 	free(build.path);
 	free(build.seen);
 	free(build.order);
 	free(build.groups);
+	free(build.comms);
 	free(build.frames);
 	return err;
 }
@@ -350,12 +527,12 @@ int svg_tree_build(struct svg_tree *tree, const struct profile *before, const st
 	tree->merged = !before;
 	if (before) {
 		tree->before[0] = 0;
-		err = add_profile(tree, before, true, options->reverse);
+		err = add_profile(tree, before, true, options);
 	}
-	err = err ? err : add_profile(tree, after, false, options->reverse);
+	err = err ? err : add_profile(tree, after, false, options);
 	if (options->reverse && !before)
 		tree->merged = true;
-	for (uint32_t i = tree->len; !err && i-- > 1;) {
+	for (uint32_t i = tree->len; !err && !tree->summed && i-- > 1;) {
 		tree->nodes[tree->nodes[i].parent].value += tree->nodes[i].value;
 		if (tree->before)
 			tree->before[tree->nodes[i].parent] += tree->before[i];

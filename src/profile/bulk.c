@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks are gathered as lists of frames until there are BATCH of them or FRAMES frames. Then, level after level from
- * the root, the nodes of all of them are asked for in one call. What a stack shares with the one before is not asked
- * for: those nodes are copied.
+ * the root, the nodes of all of them are looked for in one call. What is not there yet is added stack after stack; what
+ * a stack shares with the one before is copied from that.
  *
  * Invariant: stacks[0] is the one before the first that is gathered, with its nodes; at the start it is empty.
  */
@@ -14,13 +14,14 @@
 
 #include "profile/profile.h"
 
-#define BATCH 256
+#define BATCH BULK_MOST
 #define FRAMES 16384 /* a stack may be longer; then it ends its batch */
 
 struct stack {
 	size_t first; /* in frames and nodes */
 	size_t depth;
 	size_t shared; /* with the stack before it */
+	size_t found;  /* nodes that are known */
 };
 
 struct bulk {
@@ -29,6 +30,8 @@ struct bulk {
 	size_t len, cap;
 	struct stack stacks[BATCH + 1];
 	struct profile_sample samples[BATCH + 1];
+	bulk_added *added;
+	void *context;
 	size_t count; /* of stacks, stacks[0] included; the last may not be finished */
 };
 
@@ -51,6 +54,12 @@ void bulk_free(struct bulk *bulk)
 	free(bulk->frames);
 	free(bulk->nodes);
 	free(bulk);
+}
+
+void bulk_tell(struct bulk *bulk, bulk_added *added, void *context)
+{
+	bulk->added = added;
+	bulk->context = context;
 }
 
 static int make_room(struct bulk *bulk, size_t more)
@@ -105,30 +114,47 @@ int bulk_end(struct bulk *bulk, const struct profile_sample *sample)
 	return bulk->count > BATCH || bulk->len >= FRAMES ? bulk_flush(bulk) : 0;
 }
 
-/* The nodes of these stacks, all deeper than `level`. */
-static void add_level(struct bulk *bulk, const uint16_t *active, size_t len, size_t level)
+/* Looks for the nodes of these stacks at a level; those of which there is one yet go on to the next. */
+static size_t find_level(struct bulk *bulk, uint16_t *active, size_t len, size_t level)
 {
 	struct profile_node asked[BATCH];
 	uint32_t answers[BATCH];
-	size_t asked_len = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < len; i++) {
 		const struct stack *stack = &bulk->stacks[active[i]];
 		size_t at = stack->first + level;
 
-		if (level >= stack->shared)
-			asked[asked_len++] =
-				(struct profile_node){ level ? bulk->nodes[at - 1] : PROFILE_NONE, bulk->frames[at] };
+		asked[i] = (struct profile_node){ level ? bulk->nodes[at - 1] : PROFILE_NONE, bulk->frames[at] };
 	}
-	profile_add_nodes(bulk->profile, asked, asked_len, answers);
-	asked_len = 0;
+	profile_find_nodes(bulk->profile, asked, len, answers);
 	for (size_t i = 0; i < len; i++) {
-		const struct stack *stack = &bulk->stacks[active[i]];
-		size_t at = stack->first + level;
+		struct stack *stack = &bulk->stacks[active[i]];
 
-		/* In order: the stack before is done. */
-		bulk->nodes[at] = level >= stack->shared ? answers[asked_len++] : bulk->nodes[stack[-1].first + level];
+		if (!answers[i])
+			continue;
+		bulk->nodes[stack->first + level] = answers[i];
+		stack->found = level + 1;
+		if (stack->depth > level + 1)
+			active[left++] = active[i];
 	}
+	return left;
+}
+
+/* What is left of a stack, in one piece: who walks up from its leaf later finds it together. */
+static void add_rest(struct bulk *bulk, struct stack *stack)
+{
+	uint32_t *nodes = bulk->nodes + stack->first;
+
+	if (stack->found < stack->shared) { /* the stack before has them by now */
+		memcpy(nodes + stack->found, bulk->nodes + stack[-1].first + stack->found,
+		       (stack->shared - stack->found) * sizeof(*nodes));
+		stack->found = stack->shared;
+	}
+	if (stack->found < stack->depth)
+		profile_add_chain(bulk->profile, stack->found ? nodes[stack->found - 1] : PROFILE_NONE,
+				  bulk->frames + stack->first + stack->found, stack->depth - stack->found,
+				  nodes + stack->found);
 }
 
 /* The last stack becomes the one before the next. */
@@ -148,27 +174,25 @@ static void start_again(struct bulk *bulk)
 int bulk_flush(struct bulk *bulk)
 {
 	uint16_t active[BATCH];
+	uint32_t numbers[BATCH];
 	size_t len = 0;
 	int err = 0;
 
 	for (size_t i = 1; i < bulk->count; i++)
-		if (bulk->stacks[i].depth)
+		if (bulk->stacks[i].depth > bulk->stacks[i].shared)
 			active[len++] = (uint16_t)i;
-	for (size_t level = 0; len; level++) {
-		size_t left = 0;
-
-		add_level(bulk, active, len, level);
-		for (size_t i = 0; i < len; i++)
-			if (bulk->stacks[active[i]].depth > level + 1)
-				active[left++] = active[i];
-		len = left;
-	}
+	for (size_t level = 0; len; level++)
+		len = find_level(bulk, active, len, level);
+	for (size_t i = 1; i < bulk->count; i++)
+		add_rest(bulk, &bulk->stacks[i]);
 	for (size_t i = 1; i < bulk->count; i++) {
 		const struct stack *stack = &bulk->stacks[i];
 
 		bulk->samples[i].stack = stack->depth ? bulk->nodes[stack->first + stack->depth - 1] : PROFILE_NONE;
 	}
-	err = profile_add_samples(bulk->profile, bulk->samples + 1, bulk->count - 1);
+	err = profile_add_samples(bulk->profile, bulk->samples + 1, bulk->count - 1, numbers);
+	if (!err && bulk->added)
+		err = bulk->added(bulk->context, numbers, bulk->count - 1);
 	start_again(bulk);
 	return err;
 }

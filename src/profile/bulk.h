@@ -26,4 +26,10 @@ int bulk_end(struct bulk *bulk, const struct profile_sample *sample);
 
 int bulk_flush(struct bulk *bulk);
 
+#define BULK_MOST 256 /* samples that are gathered */
+
+/* For who needs numbers of samples: told of all that were gathered, in their order. Its error is that of a flush. */
+typedef int bulk_added(void *context, const uint32_t *samples, size_t len);
+void bulk_tell(struct bulk *bulk, bulk_added *added, void *context);
+
 #endif

@@ -19,6 +19,7 @@
 
 #define FIRST_CAP 16u
 #define FETCH_MAX 64 /* more than a processor fetches at a time */
+#define CHAIN_MAX 4  /* samples of a stack that are found one by one; the others by hash */
 
 /* A label set as it is kept. */
 struct label {
@@ -37,6 +38,8 @@ struct profile {
 	struct table tables[PROFILE_TABLES];
 	struct profile_meta *meta;
 	uint64_t seed[2];
+	uint32_t *firsts; /* node -> its first sample, or 0 */
+	size_t firsts_len, firsts_cap;
 };
 
 static const size_t record_size[PROFILE_TABLES] = {
@@ -74,7 +77,6 @@ static bool table_reserve(struct table *table, size_t size)
 	records = reallocarray(table->records, cap, size);
 	if (!records)
 		return false;
-	index_large_pages(records, cap * size);
 	table->records = records;
 	table->cap = cap;
 	return true;
@@ -178,6 +180,7 @@ void profile_free(struct profile *profile)
 		return;
 	for (int i = 0; i < PROFILE_TABLES; i++)
 		table_free(&profile->tables[i]);
+	free(profile->firsts);
 	free(profile->meta);
 	free(profile);
 }
@@ -226,7 +229,7 @@ static uint32_t hash_node(const struct profile *profile, const struct profile_no
 	return hash_words(profile, pair(node->parent, node->frame), 0, 0);
 }
 
-static uint32_t add_node(struct profile *profile, const struct profile_node *node, uint32_t hash)
+static uint32_t find_node(const struct profile *profile, const struct profile_node *node, uint32_t hash)
 {
 	const struct table *table = &profile->tables[PROFILE_NODES];
 	const struct profile_node *nodes = table->records;
@@ -235,22 +238,55 @@ static uint32_t add_node(struct profile *profile, const struct profile_node *nod
 
 	while ((number = index_next(&table->index, hash, &at)))
 		if (nodes[number].parent == node->parent && nodes[number].frame == node->frame)
-			return number;
+			break;
+	return number;
+}
+
+/* One that is not there. */
+static uint32_t append_node(struct profile *profile, const struct profile_node *node, uint32_t hash)
+{
 	if (!known(profile, PROFILE_NODES, node->parent) || !known(profile, PROFILE_FRAMES, node->frame))
 		return PROFILE_FULL;
 	return record_append(profile, PROFILE_NODES, hash, node);
+}
+
+static uint32_t add_node(struct profile *profile, const struct profile_node *node, uint32_t hash)
+{
+	uint32_t number = find_node(profile, node, hash);
+
+	return number ? number : append_node(profile, node, hash);
+}
+
+/* After profile_settle. */
+static bool nodes_again(struct profile *profile)
+{
+	struct table *table = &profile->tables[PROFILE_NODES];
+	const struct profile_node *nodes = table->records;
+
+	if (table->index.len + 1 == table->len)
+		return true;
+	index_free(&table->index);
+	index_reserve(&table->index, table->len);
+	for (uint32_t i = 1; i < table->len; i++)
+		if (index_add(&table->index, hash_node(profile, &nodes[i]), i))
+			return false;
+	return true;
 }
 
 uint32_t profile_add_node(struct profile *profile, uint32_t parent, uint32_t frame)
 {
 	const struct profile_node node = { .parent = parent, .frame = frame };
 
+	if (!nodes_again(profile))
+		return PROFILE_FULL;
 	return add_node(profile, &node, hash_node(profile, &node));
 }
 
 /* Fetches what looking for these hashes will read: the slots, then the records they lead to. */
-static void fetch(const struct table *table, size_t record, const uint32_t *hashes, size_t len)
+static void fetch_nodes(const struct table *table, const uint32_t *hashes, size_t len)
 {
+	const struct profile_node *nodes = table->records;
+
 	for (size_t i = 0; i < len; i++)
 		index_fetch(&table->index, hashes[i]);
 	for (size_t i = 0; i < len; i++) {
@@ -258,24 +294,82 @@ static void fetch(const struct table *table, size_t record, const uint32_t *hash
 		uint32_t number = index_next(&table->index, hashes[i], &at);
 
 		if (number)
-			__builtin_prefetch((const char *)table->records + number * record);
+			__builtin_prefetch(&nodes[number]);
 	}
 }
 
 void profile_add_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret)
 {
+	if (!nodes_again(profile)) {
+		for (size_t i = 0; i < len; i++)
+			ret[i] = PROFILE_FULL;
+		return;
+	}
 	while (len) {
 		size_t some = len < FETCH_MAX ? len : FETCH_MAX;
 		uint32_t hashes[FETCH_MAX];
 
 		for (size_t i = 0; i < some; i++)
 			hashes[i] = hash_node(profile, &nodes[i]);
-		fetch(&profile->tables[PROFILE_NODES], sizeof(*nodes), hashes, some);
+		fetch_nodes(&profile->tables[PROFILE_NODES], hashes, some);
 		for (size_t i = 0; i < some; i++)
 			ret[i] = add_node(profile, &nodes[i], hashes[i]);
 		nodes += some;
 		ret += some;
 		len -= some;
+	}
+}
+
+void profile_find_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret)
+{
+	bool can = nodes_again(profile);
+
+	for (size_t from = 0; from < len; from += FETCH_MAX) {
+		size_t some = len - from < FETCH_MAX ? len - from : FETCH_MAX;
+		uint32_t hashes[FETCH_MAX];
+
+		for (size_t i = 0; i < some; i++)
+			hashes[i] = hash_node(profile, &nodes[from + i]);
+		fetch_nodes(&profile->tables[PROFILE_NODES], hashes, some);
+		for (size_t i = 0; i < some; i++)
+			ret[from + i] = can ? find_node(profile, &nodes[from + i], hashes[i]) : PROFILE_NONE;
+	}
+}
+
+/* Nodes on one that is new itself: there are none yet, and their numbers are known, so places are fetched for all. */
+static void append_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret)
+{
+	const struct table *table = &profile->tables[PROFILE_NODES];
+
+	while (len) {
+		size_t some = len < FETCH_MAX ? len : FETCH_MAX;
+		struct profile_node nodes[FETCH_MAX];
+		uint32_t hashes[FETCH_MAX];
+
+		for (size_t i = 0; i < some; i++) {
+			nodes[i] = (struct profile_node){ i ? table->len + (uint32_t)i - 1 : parent, frames[i] };
+			hashes[i] = hash_node(profile, &nodes[i]);
+			index_fetch(&table->index, hashes[i]);
+		}
+		for (size_t i = 0; i < some; i++)
+			ret[i] = append_node(profile, &nodes[i], hashes[i]); /* on one that failed it fails */
+		parent = ret[some - 1];
+		frames += some;
+		ret += some;
+		len -= some;
+	}
+}
+
+void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret)
+{
+	for (size_t i = 0; i < len; i++) {
+		uint32_t before = profile->tables[PROFILE_NODES].len;
+
+		ret[i] = parent = profile_add_node(profile, parent, frames[i]);
+		if (parent == before) {
+			append_chain(profile, parent, frames + i + 1, len - i - 1, ret + i + 1);
+			return;
+		}
 	}
 }
 
@@ -299,45 +393,101 @@ static uint32_t hash_sample(const struct profile *profile, const struct profile_
 			  sample->labels);
 }
 
-static uint32_t add_sample(struct profile *profile, const struct profile_sample *sample, uint32_t hash)
+/* The place that holds the first sample of a node; NULL if memory is out. */
+static uint32_t *first_sample(struct profile *profile, uint32_t node)
+{
+	if (node >= profile->firsts_cap) {
+		size_t cap = (size_t)node < profile->tables[PROFILE_NODES].cap ? profile->tables[PROFILE_NODES].cap
+									       : (size_t)node + 1;
+		uint32_t *grown = reallocarray(profile->firsts, cap, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		profile->firsts = grown;
+		profile->firsts_cap = cap;
+	}
+	while (profile->firsts_len <= node)
+		profile->firsts[profile->firsts_len++] = 0;
+	return &profile->firsts[node];
+}
+
+/* One that is not among the first of its stack. */
+static uint32_t add_hashed(struct profile *profile, const struct profile_sample *sample)
 {
 	const struct table *table = &profile->tables[PROFILE_SAMPLES];
 	struct profile_sample *samples = table->records;
+	uint32_t hash = hash_sample(profile, sample), number;
 	size_t at = index_start(&table->index, hash);
-	uint32_t number;
 
 	while ((number = index_next(&table->index, hash, &at)))
 		if (same_sample(&samples[number], sample)) {
 			samples[number].value += sample->value;
 			return number;
 		}
-	if (!known(profile, PROFILE_NODES, sample->stack) || !known(profile, PROFILE_PROCESSES, sample->process) ||
-	    !known(profile, PROFILE_STRINGS, sample->comm) || !known(profile, PROFILE_LABELS, sample->labels))
-		return PROFILE_FULL;
 	return record_append(profile, PROFILE_SAMPLES, hash, sample);
 }
 
-uint32_t profile_add_sample(struct profile *profile, const struct profile_sample *sample)
+/* After profile_settle: the first of each stack hang on its node again. */
+static bool firsts_again(struct profile *profile)
 {
-	return add_sample(profile, sample, hash_sample(profile, sample));
+	const struct table *table = &profile->tables[PROFILE_SAMPLES];
+	struct profile_sample *samples = table->records;
+
+	if (profile->firsts_len || table->len == 1)
+		return true;
+	for (uint32_t i = 1; i < table->len; i++) {
+		uint32_t *link = first_sample(profile, samples[i].stack), count = 0;
+
+		if (!link)
+			return false;
+		for (; *link && count < CHAIN_MAX; count++)
+			link = &samples[*link].next;
+		if (count < CHAIN_MAX) {
+			samples[i].next = 0;
+			*link = i;
+		}
+	}
+	return true;
 }
 
-int profile_add_samples(struct profile *profile, const struct profile_sample *samples, size_t len)
+/* Most stacks have one sample or a few: these hang on the stack's node. */
+uint32_t profile_add_sample(struct profile *profile, const struct profile_sample *sample)
+{
+	struct table *table = &profile->tables[PROFILE_SAMPLES];
+	struct profile_sample *samples;
+	uint32_t *link, count = 0;
+
+	if (!known(profile, PROFILE_NODES, sample->stack) || !known(profile, PROFILE_PROCESSES, sample->process) ||
+	    !known(profile, PROFILE_STRINGS, sample->comm) || !known(profile, PROFILE_LABELS, sample->labels) ||
+	    !table_reserve(table, sizeof(*samples)) || !firsts_again(profile))
+		return PROFILE_FULL;
+	samples = table->records;
+	link = first_sample(profile, sample->stack);
+	if (!link)
+		return PROFILE_FULL;
+	for (; *link; link = &samples[*link].next, count++)
+		if (same_sample(&samples[*link], sample)) {
+			samples[*link].value += sample->value;
+			return *link;
+		}
+	if (count >= CHAIN_MAX)
+		return add_hashed(profile, sample);
+	samples[table->len] = *sample;
+	samples[table->len].next = 0;
+	*link = table->len;
+	return table->len++;
+}
+
+int profile_add_samples(struct profile *profile, const struct profile_sample *samples, size_t len, uint32_t *ret)
 {
 	int err = 0;
 
-	while (len) {
-		size_t some = len < FETCH_MAX ? len : FETCH_MAX;
-		uint32_t hashes[FETCH_MAX];
-
-		for (size_t i = 0; i < some; i++)
-			hashes[i] = hash_sample(profile, &samples[i]);
-		fetch(&profile->tables[PROFILE_SAMPLES], sizeof(*samples), hashes, some);
-		for (size_t i = 0; i < some; i++)
-			if (add_sample(profile, &samples[i], hashes[i]) == PROFILE_FULL)
-				err = -ENOMEM;
-		samples += some;
-		len -= some;
+	for (size_t i = 0; i < len; i++)
+		if (samples[i].stack < profile->firsts_len)
+			__builtin_prefetch(&profile->firsts[samples[i].stack]);
+	for (size_t i = 0; i < len; i++) {
+		ret[i] = profile_add_sample(profile, &samples[i]);
+		err = ret[i] == PROFILE_FULL ? -ENOMEM : err;
 	}
 	return err;
 }
@@ -512,6 +662,7 @@ int profile_take_stacks(struct profile *profile, struct profile_stacks *ret)
 					nodes->len,     samples->len,     events->len };
 	index_free(&nodes->index);
 	index_free(&samples->index);
+	profile->firsts_len = 0;
 	*nodes = fresh[0];
 	*samples = fresh[1];
 	*events = fresh[2];
@@ -533,9 +684,33 @@ uint32_t profile_count(const struct profile *profile, enum profile_table table)
 	return profile->tables[table].len;
 }
 
+void profile_expect_nodes(struct profile *profile, uint32_t count)
+{
+	struct table *table = &profile->tables[PROFILE_NODES];
+	struct profile_node *records;
+
+	if (count <= table->cap || count == PROFILE_FULL)
+		return;
+	records = reallocarray(table->records, count, sizeof(*records));
+	if (!records)
+		return;
+	index_large_pages(records, count * sizeof(*records));
+	table->records = records;
+	table->cap = count;
+	index_reserve(&table->index, count);
+}
+
+void profile_settle(struct profile *profile)
+{
+	index_free(&profile->tables[PROFILE_NODES].index);
+	free(profile->firsts);
+	profile->firsts = NULL;
+	profile->firsts_len = profile->firsts_cap = 0;
+}
+
 size_t profile_memory(const struct profile *profile)
 {
-	size_t sum = sizeof(*profile) + sizeof(*profile->meta);
+	size_t sum = sizeof(*profile) + sizeof(*profile->meta) + profile->firsts_cap * sizeof(*profile->firsts);
 
 	for (int i = 0; i < PROFILE_TABLES; i++) {
 		const struct table *table = &profile->tables[i];

@@ -76,7 +76,7 @@ struct profile_sample {
 	uint32_t tid;    /* 0: not asked for */
 	uint32_t comm;   /* string */
 	uint32_t labels; /* label set */
-	uint32_t reserved;
+	uint32_t next;   /* the profile's own: another of the same stack, or 0 */
 };
 
 struct profile_event {
@@ -135,10 +135,14 @@ uint32_t profile_add_process(struct profile *profile, uint32_t pid, uint64_t sta
 uint32_t profile_add_sample(struct profile *profile, const struct profile_sample *sample);
 /*
  * Several at once, which do not refer to each other: memory is fetched for all of them before it is waited for. Numbers
- * of nodes come out in `ret`; of samples none, but -ENOMEM if one could not be added.
+ * of nodes come out in `ret`; of samples as well, and -ENOMEM if one could not be added.
  */
+void profile_find_nodes(struct profile *profile, const struct profile_node *nodes, size_t len,
+			uint32_t *ret); /* 0: none */
+/* One on the other, from the parent to the leaf: frames[0] is the parent's callee. */
+void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret);
 void profile_add_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret);
-int profile_add_samples(struct profile *profile, const struct profile_sample *samples, size_t len);
+int profile_add_samples(struct profile *profile, const struct profile_sample *samples, size_t len, uint32_t *ret);
 uint32_t profile_add_event(struct profile *profile, const struct profile_event *event);
 /* Labels of a set are pairs of strings, sorted by key. A set is found by adding one pair to another set. */
 uint32_t profile_add_label(struct profile *profile, uint32_t set, uint32_t key, uint32_t value);
@@ -189,6 +193,10 @@ enum profile_table {
 	PROFILE_TABLES
 };
 uint32_t profile_count(const struct profile *profile, enum profile_table table);
+/* So many nodes are expected in all: room is made for them at once, if there is memory. */
+void profile_expect_nodes(struct profile *profile, uint32_t count);
+/* Gives back the memory that adding needs: for when all is read. Adding takes it again. */
+void profile_settle(struct profile *profile);
 size_t profile_memory(const struct profile *profile);
 
 #endif

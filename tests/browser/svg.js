@@ -299,6 +299,21 @@ async function hostile() {
 	await done("hostile names", page);
 }
 
+async function compared() {
+	const page = await open("compared.svg");
+	const rgb = async (name) => (await frame(page, name)).colour.match(/\d+/g).map(Number);
+	const [grew, shrank, same] = [await rgb("grew"), await rgb("shrank"), await rgb("same")];
+	ok("a comparison: what grew is red", grew[0] > grew[1] && grew[0] > grew[2], grew);
+	ok("a comparison: what shrank is blue", shrank[2] > shrank[0] && shrank[2] > shrank[1], shrank);
+	is("a comparison: the rest is white", same, [255, 255, 255]);
+	ok("a comparison: titles have the change", (await frame(page, "grew")).title.includes("+"), (await frame(page, "grew")).title);
+	await page.screenshot({ path: join(pictures, "compared.png") });
+	await click(page, "grew");
+	ok("a comparison: zoomed", (await frame(page, "grew")).width > 1100 && (await frame(page, "main")).faded);
+	is("a comparison: everything in its place", await overflow(page), []);
+	await done("a comparison", page);
+}
+
 async function still() {
 	const page = await open("still.html");
 	const sizes = await page.evaluate(() => [...document.images].map((image) => [image.complete, image.naturalWidth, image.naturalHeight > 100]));
@@ -312,7 +327,7 @@ async function still() {
 
 (async () => {
 	browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
-	for (const part of [zooming, searching, keys, reading, sizes, colours, hostile, still])
+	for (const part of [zooming, searching, keys, reading, sizes, colours, compared, hostile, still])
 		await part();
 	await browser.close();
 	console.log("1.." + count);

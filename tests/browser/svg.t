@@ -31,6 +31,9 @@ graph shares.svg <<-'EOF'
 	app;main;beta;alpha 20
 	app;main;gamma 10
 EOF
+printf '%s\n' 'app;main;grew 10' 'app;main;shrank 50' 'app;main;same 40' >before.folded
+printf '%s\n' 'app;main;grew 60' 'app;main;shrank 10' 'app;main;same 40' >after.folded
+"$WICK" diff before.folded after.folded -o compared.svg || exit 1
 perl -e 'print "app;", join(";", map { "level$_" } 1 .. 120), " 5\napp;side 5\n"' | graph tall.svg
 {
 	printf '%s\n' 'a;<script>window.hit = 1</script>;]]><script>window.hit = 1</script> 50' \

@@ -82,6 +82,15 @@ cron;main;log 3 0" diff --normalize -f folded old.folded new.folded
 "$WICK" diff old.folded new.folded -o d.folded
 run "$WICK" diff -f folded old.folded new.folded
 ok 'by suffix as by name' cmp d.folded "$T/stdout"
+"$WICK" diff old.folded new.folded -o d.svg --title Compared --width 500
+ok 'a graph' grep -q '<text[^>]*>Compared</text>' d.svg
+ok 'a graph: as wide as asked' grep -q '<svg[^>]* width="500"' d.svg
+run "$WICK" diff -f svg old.folded new.folded --title Compared --width 500
+ok 'a graph: by suffix as by name' cmp d.svg "$T/stdout"
+"$WICK" diff old.folded new.folded -o d.svg --normalize
+ok 'a graph: scaled' grep -q 'parse (700 samples, 46.67%; +16.67%)' d.svg
+run "$WICK" diff --fail-above 16.6 old.folded new.folded -o d.svg
+is 'a graph: and a test' "$status" 3
 "$WICK" convert old.folded -o old.wick
 run "$WICK" diff old.wick new.folded
 is 'formats may differ' "$(sed 1d "$T/stdout")" "$(sed 1d "$here/diff-table.expected")"
@@ -106,8 +115,13 @@ says 'three files' 2 'two profiles to compare, and it was given 3' diff old.fold
 says 'both from standard input' 2 'only one of the two' diff - -
 says 'a limit in words' 2 "--fail-above: 'much' is not a number" diff --fail-above much old.folded new.folded
 says 'a negative limit' 2 "--fail-above: '-1' is not a number" diff --fail-above -1 old.folded new.folded
-says 'a format that shows no difference' 2 'there are report (.txt), folded (.folded)' diff -f wick old.folded new.folded
+says 'a format that shows no difference' 2 'there are report (.txt), folded (.folded), svg (.svg)' diff -f wick old.folded new.folded
 says 'a suffix that names none' 2 "its suffix names no format for a difference" diff -o x.wick old.folded new.folded
+says 'a graph is shaped that is none' 2 '--title: it shapes a flame graph, and none is written' \
+	diff --title x old.folded new.folded -o d.folded
+says 'a graph is turned that is none' 2 '--negate: it shapes a flame graph' diff --negate old.folded new.folded
+says 'a graph in a colour that is none' 2 "--colors: 'pink'" diff --colors pink old.folded new.folded -o d.svg
+says 'a graph that is too narrow' 2 "--width: '99' is not" diff --width 99 old.folded new.folded -o d.svg
 says 'a bad pattern' 2 "focus 'a('" diff --focus 'a(' old.folded new.folded
 says 'a file that is not there' 1 "reading 'none'" diff old.folded none
 says 'a full device' 1 'No space left on device' diff old.folded new.folded -o /dev/full -f report

@@ -62,6 +62,9 @@ printf 'sh;a 4000000\nsh;b;c 18000000000\n' >"$T/large.folded"
 holds_all "large counts" "$T/large.folded"
 is "large counts: one record each" "$(grep -c ' cpu-clock:$' "$T/x.perf")" 2
 holds "large counts: in a small file" "$(wc -c <"$T/x.perf") < 2000"
+ok "large counts: perf says who wrote it" grep -q '^# wick version : ' "$T/x.perf"
+run "$WICK" report "$T/x.perf"
+ok "large counts: they are samples again" grep -qE '[0-9,]{9,} samples' "$T/stdout"
 
 printf 'sh;a 3\n' >"$T/three.folded"
 run "$WICK" convert -f perf "$T/three.folded"

@@ -70,19 +70,22 @@ same '--countname' "$stacks" --countname bytes
 
 # ---- Differences ----
 
-# differs NAME RULE... -- WORD...: two profiles against the rules for two counts
+# differs NAME RULE... -- OPTION...: two profiles, and where they stand as they are, two counts, against the rules
 differs() {
 	local name=$1 rule=()
 	shift
 	while [ "$1" != -- ]; do rule+=("$1") && shift; done
 	shift
 	perl "$rules" --diff "${rule[@]}" <both | sort >wanted
-	run "$WICK_TOOLS/svgdiff" before.folded after.folded "$@"
+	run "$WICK" diff before.folded after.folded -o got.svg "$@"
 	is "$name: exit" "$status $(cat stderr)" '0 '
-	rectangles stdout >got
+	rectangles got.svg >got
 	if ! ok "$name: the same rectangles, titles and colours" cmp -s wanted got; then
 		diag "$(diff wanted got | head -6)"
 	fi
+	run "$WICK" convert both -o pair.svg "${rule[@]}"
+	is "$name: two counts: exit" "$status $(cat stderr)" '0 '
+	ok "$name: two counts: the same" cmp got <(rectangles pair.svg)
 }
 
 # both [SCALE]: the counts before, scaled, and after, on one line
@@ -101,13 +104,19 @@ many 2 >before.folded
 many 3 >after.folded
 both
 differs 'a difference' --
-differs 'a difference, negated' --negate -- negate
+differs 'a difference, negated' --negate -- --negate
+differs 'a difference, other options' --inverted --width 700 --minwidth 2 -- --inverted --width 700 --minwidth 2
+differs 'a difference, merged from the leaves' --reverse -- --reverse
 both "$(perl -e "printf '%.17g', $(folded_sum after.folded) / $(folded_sum before.folded)")"
-differs 'a difference of equals in length' -- normalize
+differs 'a difference of equals in length' -- --normalize
 cp before.folded after.folded
 both
 differs 'no difference' --
 ok 'no difference: all is white or grey' test "$(cut -f 6 got | sort -u | grep -cv '^rgb(\(255,255,255\|200,200,200\|160,160,160\))$')" = 0
+
+run "$WICK" convert both -o pair.svg --type after
+run "$WICK" convert after.folded -o one.svg
+ok 'one of two counts: no difference' cmp <(rectangles one.svg) <(rectangles pair.svg)
 
 # ---- Colours that are kept ----
 

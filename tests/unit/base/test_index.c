@@ -44,6 +44,27 @@ static void test_all_are_found(void **state)
 	index_free(&index);
 }
 
+static void test_room_is_made_once(void **state)
+{
+	struct index index = { 0 };
+	size_t bytes;
+
+	(void)state;
+	index_add(&index, 5, 1);
+	index_reserve(&index, 1000);
+	bytes = index_bytes(&index);
+	assert_true(bytes <= 1400 * sizeof(struct index_slot));
+	for (uint32_t i = 2; i <= 1000; i++)
+		assert_int_equal(index_add(&index, i * 0x9e3779b9u, i), 0);
+	assert_int_equal(index_bytes(&index), bytes);
+	index_reserve(&index, 10);
+	assert_int_equal(index_bytes(&index), bytes);
+	assert_int_equal(count_of(&index, 5, 1), 1);
+	for (uint32_t i = 2; i <= 1000; i++)
+		assert_int_equal(count_of(&index, i * 0x9e3779b9u, i), 1);
+	index_free(&index);
+}
+
 /* Also at the end of the table, where a search goes on at its beginning. */
 static void test_one_hash(void **state)
 {
@@ -77,6 +98,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_all_are_found),
+		cmocka_unit_test(test_room_is_made_once),
 		cmocka_unit_test(test_one_hash),
 		cmocka_unit_test(test_seeds_differ),
 	};

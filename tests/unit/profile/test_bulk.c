@@ -72,6 +72,45 @@ static void test_as_one_by_one(void **state)
 	profile_free(many);
 }
 
+struct told {
+	uint32_t numbers[1000];
+	size_t len;
+};
+
+static int tell(void *context, const uint32_t *samples, size_t len)
+{
+	struct told *told = context;
+
+	assert_true(len <= BULK_MOST && told->len + len <= 1000);
+	for (size_t i = 0; i < len; i++)
+		told->numbers[told->len++] = samples[i];
+	return told->len < 900 ? 0 : -ERANGE;
+}
+
+static void test_numbers_are_told(void **state)
+{
+	struct told told = { 0 };
+	struct profile *profile;
+	struct bulk *bulk;
+	int err = 0;
+
+	(void)state;
+	assert_int_equal(profile_new(&profile), 0);
+	assert_int_equal(bulk_new(&bulk, profile), 0);
+	bulk_tell(bulk, tell, &told);
+	for (unsigned i = 0; i < 1000 && !err; i++) {
+		assert_int_equal(bulk_begin(bulk, 0), 0);
+		assert_int_equal(bulk_frame(bulk, frame_of(profile, i % 7)), 0);
+		err = bulk_end(bulk, &(struct profile_sample){ .value = 1 });
+	}
+	assert_int_equal(bulk_flush(bulk), -ERANGE);
+	assert_int_equal(told.len, 1000);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_int_equal(told.numbers[i], 1 + i % 7);
+	bulk_free(bulk);
+	profile_free(profile);
+}
+
 static void test_deep_stacks(void **state)
 {
 	struct profile *profile;
@@ -115,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_one_by_one),
+		cmocka_unit_test(test_numbers_are_told),
 		cmocka_unit_test(test_deep_stacks),
 		cmocka_unit_test(test_what_cannot_be),
 	};

@@ -132,6 +132,57 @@ static void test_samples_add_up_by_key(void **state)
 	assert_int_equal(profile_count(profile, PROFILE_SAMPLES), 4);
 }
 
+/* More of one stack than hang on its node; and again after the memory for finding them was given back. */
+static void test_many_samples_of_one_stack(void **state)
+{
+	struct profile *profile = *state;
+	uint32_t frame = example_frame(profile, FRAME_USER, 0, 1, "a");
+	uint32_t node = profile_add_node(profile, PROFILE_NONE, frame), numbers[100];
+
+	for (int round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < 100; i++) {
+			const struct profile_sample sample = { .value = 1, .stack = i % 2 ? node : 0, .tid = i / 2 };
+			uint32_t number = profile_add_sample(profile, &sample);
+
+			assert_true(!round || number == numbers[i]);
+			numbers[i] = number;
+			assert_int_equal(profile_sample(profile, number)->value, round + 1);
+			assert_int_equal(profile_sample(profile, number)->tid, i / 2);
+		}
+		assert_int_equal(profile_count(profile, PROFILE_SAMPLES), 101);
+		profile_settle(profile);
+		assert_int_equal(profile_add_node(profile, PROFILE_NONE, frame), node);
+	}
+}
+
+static void test_chains_are_nodes(void **state)
+{
+	struct profile *profile = *state;
+	uint32_t frames[200], nodes[200], again[200], node = PROFILE_NONE;
+
+	for (uint32_t i = 0; i < 200; i++)
+		frames[i] = example_frame(profile, FRAME_USER, 0, 1 + i % 7, "a");
+	profile_expect_nodes(profile, 1000);
+	profile_add_chain(profile, PROFILE_NONE, frames, 100, nodes);
+	profile_add_chain(profile, PROFILE_NONE, frames, 200, nodes);
+	for (uint32_t i = 0; i < 200; i++) {
+		struct profile_node wanted = { node, frames[i] };
+
+		profile_find_nodes(profile, &wanted, 1, &again[i]);
+		node = profile_add_node(profile, node, frames[i]);
+		assert_int_equal(nodes[i], node);
+		assert_int_equal(again[i], node);
+	}
+	assert_int_equal(profile_count(profile, PROFILE_NODES), 201);
+	profile_find_nodes(profile, &(struct profile_node){ node, frames[0] }, 1, again);
+	assert_int_equal(again[0], PROFILE_NONE);
+	frames[100] = PROFILE_FULL;
+	profile_add_chain(profile, node, frames + 1, 199, nodes);
+	assert_int_not_equal(nodes[98], PROFILE_FULL);
+	for (uint32_t i = 99; i < 199; i++)
+		assert_int_equal(nodes[i], PROFILE_FULL);
+}
+
 static void test_label_order_does_not_matter(void **state)
 {
 	struct profile *profile = *state;
@@ -236,6 +287,8 @@ int main(void)
 		with_profile(test_pid_reused_is_another_process),
 		with_profile(test_stacks_share_and_lead_up),
 		with_profile(test_samples_add_up_by_key),
+		with_profile(test_many_samples_of_one_stack),
+		with_profile(test_chains_are_nodes),
 		with_profile(test_label_order_does_not_matter),
 		with_profile(test_label_sets_are_bounded),
 		with_profile(test_counters_add_up),

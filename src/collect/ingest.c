@@ -27,6 +27,7 @@ struct ingest {
 	struct map kernel_stacks; /* id → index into kernel_frames: a count, then frames, root first */
 	struct map files;         /* id → file */
 	struct map processes;     /* process id → process, for those sampled */
+	struct map placed;        /* a process in a cgroup → labels, plus one */
 	struct map programs;      /* process id → strings of program and name, for all that were noticed */
 	struct map samples;       /* hash of key → sample */
 	struct map early;         /* sample → how many were unwound here */
@@ -68,6 +69,7 @@ void ingest_free(struct ingest *ingest)
 	map_free(&ingest->kernel_stacks);
 	map_free(&ingest->files);
 	map_free(&ingest->processes);
+	map_free(&ingest->placed);
 	map_free(&ingest->programs);
 	map_free(&ingest->samples);
 	map_free(&ingest->early);
@@ -484,12 +486,25 @@ static uint32_t process_of(struct ingest *ingest, const struct wire_key *key)
 	program = map_get(&ingest->programs, id);
 	if (program)
 		set_program(ingest, number, *program);
-	if (ingest->options.process_found) {
-		uint32_t labels = ingest->options.process_found(ingest->options.arg, number, key->cgroup);
-
-		profile_process(profile, number)->labels = labels == PROFILE_FULL ? PROFILE_NONE : labels;
-	}
 	return number;
+}
+
+/* Labels come from the cgroup that a process was in when it was sampled: it may have been in others. */
+static uint32_t labels_of(struct ingest *ingest, uint32_t process, uint64_t cgroup)
+{
+	uint64_t *known = map_put(&ingest->placed, wire_mix(wire_mix(0, process), cgroup));
+	uint32_t labels;
+
+	if (!ingest->options.process_found || !known)
+		return PROFILE_NONE;
+	if (*known)
+		return (uint32_t)(*known - 1);
+	labels = ingest->options.process_found(ingest->options.arg, process, cgroup);
+	labels = labels == PROFILE_FULL ? PROFILE_NONE : labels;
+	*known = (uint64_t)labels + 1;
+	if (labels)
+		profile_process(ingest->options.profile, process)->labels = labels;
+	return labels;
 }
 
 /* The kernel stack of a key on top of a node. */
@@ -527,7 +542,7 @@ static uint32_t add_sample(struct ingest *ingest, const struct wire_key *key, ui
 
 	if (sample.stack == PROFILE_FULL || sample.process == PROFILE_FULL || sample.comm == PROFILE_FULL)
 		return PROFILE_FULL;
-	sample.labels = profile_process(profile, sample.process)->labels;
+	sample.labels = labels_of(ingest, sample.process, key->cgroup);
 	if (!profile_process(profile, sample.process)->comm)
 		profile_process(profile, sample.process)->comm = sample.comm;
 	return profile_add_sample(profile, &sample);

@@ -35,7 +35,7 @@ typedef void ingest_program_found(void *arg, uint32_t pid, uint64_t file_id);
 /* A cgroup was met for the first time: now it is still there. */
 typedef void ingest_group_found(void *arg, uint64_t cgroup);
 
-/* A process counted for the first time, in this cgroup: the label set of its samples. */
+/* A process counted for the first time in this cgroup: the label set of its samples there. */
 typedef uint32_t ingest_process_found(void *arg, uint32_t process, uint64_t cgroup);
 
 /* Code without a file was met in a process. */

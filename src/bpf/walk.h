@@ -211,7 +211,7 @@ static __always_inline bool walk_needs_saves(const struct scratch *s, const stru
 		(rule->kind == WIRE_RULE_REGISTER || rule->kind == WIRE_RULE_DEREF));
 }
 
-/* From the frame of s->regs to its caller by s->rule, whatever it is. Apart: what nearly all frames need is small. */
+/* By s->rule, whatever it is. Apart: what nearly all frames need is small. */
 __attribute__((noinline)) int walk_odd(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
@@ -222,15 +222,6 @@ __attribute__((noinline)) int walk_odd(__u32 which)
 		return WIRE_cut_no_memory;
 	exact = s->exact;
 	s->exact = 0;
-	switch (s->rule.kind) {
-	case WIRE_RULE_NONE:
-		result = walk_without_row(which);
-		return result == WALK_SIGNAL ? walk_signal(which) : result;
-	case WIRE_RULE_ROOT:
-		return STEP_ROOT;
-	case WIRE_RULE_SIGNAL:
-		return walk_signal(which);
-	}
 	s->old_fp = s->regs.r[STEP_FP];
 	result = step_rule(&s->regs, &s->rule, exact);
 	if (result == STEP_MORE && s->with_saves && s->rule.flags & WIRE_RULE_SAVES)
@@ -238,8 +229,11 @@ __attribute__((noinline)) int walk_odd(__u32 which)
 	return result;
 }
 
+/* From the frame of s->regs to its caller, by the rule of its row or else without. */
 static __always_inline int walk_caller(struct scratch *s, __u32 which, const struct wire_rule *rule)
 {
+	int result;
+
 	if (settings.unwind == WIRE_UNWIND_FP) { /* as it was asked for: the chain and nothing else */
 		s->exact = 0;
 		return step_fp(&s->regs);
@@ -248,11 +242,15 @@ static __always_inline int walk_caller(struct scratch *s, __u32 which, const str
 		s->exact = 0;
 		return step_plain(&s->regs, rule);
 	}
-	if (rule)
+	if (rule && rule->kind == WIRE_RULE_ROOT)
+		return STEP_ROOT;
+	if (rule && rule->kind != WIRE_RULE_NONE && rule->kind != WIRE_RULE_SIGNAL) {
 		s->rule = *rule;
-	else
-		s->rule.kind = WIRE_RULE_NONE;
-	return walk_odd(which);
+		return walk_odd(which);
+	}
+	s->exact = 0;
+	result = rule && rule->kind == WIRE_RULE_SIGNAL ? WALK_SIGNAL : walk_without_row(which);
+	return result == WALK_SIGNAL ? walk_signal(which) : result;
 }
 
 /* Adds the frame of s->regs and steps to its caller. 0 to go on. */

@@ -54,19 +54,23 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 		(into)->r[STEP_IP] = (from).pc;     \
 	})
 
-static __always_inline void arch_tick_regs(const struct arch_context *ctx, struct step_regs *ret, __u64 *ret_mode)
+/* The registers that nearly every step needs. */
+static __always_inline void arch_fill_few(struct step_regs *into, const struct arch_regs *from)
 {
-	ARCH_FILL(ret, ctx->regs);
-	*ret_mode = ctx->regs.pstate;
+	into->r[STEP_IP] = from->pc;
+	into->r[STEP_SP] = from->sp;
+	into->r[STEP_FP] = from->x[29];
 }
 
-/* `room` is where they are copied to first: the BPF stack has none. */
-static __always_inline int arch_saved_regs(const void *saved, struct arch_regs *room, struct step_regs *ret,
-					   __u64 *ret_mode, __u64 *ret_call)
+static __always_inline void arch_move(struct arch_regs *regs, __u64 ip)
+{
+	regs->pc = ip;
+}
+
+static __always_inline int arch_saved_regs(const void *saved, struct arch_regs *room, __u64 *ret_mode, __u64 *ret_call)
 {
 	if (bpf_probe_read_kernel(room, sizeof(*room), saved))
 		return -1;
-	ARCH_FILL(ret, *room);
 	*ret_mode = room->pstate;
 	*ret_call = (__u64)(__s64)room->syscallno;
 	return !(room->pstate & ARCH_PSTATE_EL) && room->pc && room->sp ? 0 : -1;

@@ -40,7 +40,7 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 	return !(ctx->regs.cs & 3);
 }
 
-/* The same registers in DWARF's order. */
+/* All registers in DWARF's order. */
 #define ARCH_FILL(into, from)                   \
 	({                                      \
 		(into)->r[0] = (from).ax;       \
@@ -62,19 +62,23 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 		(into)->r[STEP_IP] = (from).ip; \
 	})
 
-static __always_inline void arch_tick_regs(const struct arch_context *ctx, struct step_regs *ret, __u64 *ret_mode)
+/* The registers that nearly every step needs. */
+static __always_inline void arch_fill_few(struct step_regs *into, const struct arch_regs *from)
 {
-	ARCH_FILL(ret, ctx->regs);
-	*ret_mode = ctx->regs.cs;
+	into->r[STEP_IP] = from->ip;
+	into->r[STEP_SP] = from->sp;
+	into->r[STEP_FP] = from->bp;
 }
 
-/* `room` is where they are copied to first: the BPF stack has none. */
-static __always_inline int arch_saved_regs(const void *saved, struct arch_regs *room, struct step_regs *ret,
-					   __u64 *ret_mode, __u64 *ret_call)
+static __always_inline void arch_move(struct arch_regs *regs, __u64 ip)
+{
+	regs->ip = ip;
+}
+
+static __always_inline int arch_saved_regs(const void *saved, struct arch_regs *room, __u64 *ret_mode, __u64 *ret_call)
 {
 	if (bpf_probe_read_kernel(room, sizeof(*room), saved))
 		return -1;
-	ARCH_FILL(ret, *room);
 	*ret_mode = room->cs;
 	*ret_call = room->orig_ax;
 	return (room->cs & 3) == 3 && room->ip && room->sp ? 0 : -1;

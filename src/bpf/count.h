@@ -71,12 +71,40 @@ static __always_inline int count_kernel(struct scratch *s)
 	return count_send(s->kernel.id, &s->kernel, sizeof(s->kernel) + frames * sizeof(__u64));
 }
 
+/* The place of a key among those of its CPU. */
+static __always_inline struct wire_tally *count_tally(__u32 generation, const struct wire_key *key)
+{
+	__u32 index = generation * settings.cpus + bpf_get_smp_processor_id();
+	struct wire_tallies *all = bpf_map_lookup_elem(&tallies, &index);
+	__u64 at = key->user + key->kernel + key->pid * 31 + key->tid * 17;
+
+	at = (at ^ at >> 32) & (WIRE_TALLIES - 1);
+	return all ? &all->items[at] : NULL;
+}
+
+static __always_inline bool count_is(const struct wire_key *a, const struct wire_key *b)
+{
+	const __u64 *x = (const void *)a, *y = (const void *)b;
+	__u64 other = 0;
+
+#pragma clang loop unroll(disable)
+	for (unsigned int i = 0; i < sizeof(*a) / sizeof(*x); i++)
+		other |= x[i] ^ y[i];
+	return !other;
+}
+
 /* Adds one to the key's count, if it has one. It has one only if user space has its stacks. */
 static __always_inline bool count_again(__u32 generation, const struct wire_key *key)
 {
+	struct wire_tally *tally = settings.tallies ? count_tally(generation, key) : NULL;
 	void *map = generation ? &counts_1 : &counts_0;
-	__u64 *count = bpf_map_lookup_elem(map, key);
+	__u64 *count;
 
+	if (!WIRE_RARE(!tally || !tally->count || !count_is(&tally->key, key))) {
+		tally->count++;
+		return true;
+	}
+	count = bpf_map_lookup_elem(map, key);
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	return count;
@@ -85,10 +113,17 @@ static __always_inline bool count_again(__u32 generation, const struct wire_key 
 /* Begins the key's count. 0, or the counter of what went wrong. */
 static __always_inline int count_key(__u32 generation, const struct wire_key *key, struct wire_counters *c)
 {
+	struct wire_tally *tally = settings.tallies ? count_tally(generation, key) : NULL;
 	void *map = generation ? &counts_1 : &counts_0;
 	__u64 one = 1;
-	int err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);
+	int err;
 
+	if (tally && !tally->count) {
+		tally->key = *key;
+		tally->count = 1;
+		return 0;
+	}
+	err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);
 	if (!err) {
 		c->value[WIRE_note_keys]++;
 		return 0;

@@ -42,15 +42,16 @@ static __always_inline struct early_room *early_of_cpu(void)
 __attribute__((noinline)) int early_add(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	struct mapping_set *set = s ? mapping_set(s) : NULL;
 	struct early_room *early = early_of_cpu();
 	struct vm_area_struct *vma;
+	struct mapping_set *set;
 	struct wire_early_map *map;
 	__u64 slot;
 	int at;
 
-	if (!s || !set || !early)
+	if (!s || !early)
 		return 1;
+	set = mapping_set(s);
 	vma = (void *)s->early_vma;
 	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return 0;
@@ -230,7 +231,7 @@ __attribute__((noinline)) int early_send(__u32 which)
 	early->head.when = (__u64)bpf_get_smp_processor_id() << 48 | WIRE_EVENT_US(s->now / 1000);
 	early->head.key = s->key;
 	early->head.process = s->process;
-	*(struct step_regs *)early->head.registers = s->leaf_regs;
+	ARCH_FILL((struct step_regs *)early->head.registers, s->saved);
 	if (!early_find_maps(s, which))
 		return false;
 	early->head.maps_len = s->early_maps;

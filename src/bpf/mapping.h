@@ -143,11 +143,9 @@ static __always_inline bool mapping_covers(struct scratch *s, struct vm_area_str
 	return s->address >= ret->start && s->address < ret->end && (__u64)BPF_CORE_READ(vma, vm_mm) == s->mm;
 }
 
-static __always_inline struct mapping_set *mapping_set(const struct scratch *s)
+static __always_inline struct mapping_set *mapping_set(struct scratch *s)
 {
-	__u32 index = s->set;
-
-	return bpf_map_lookup_elem(&mapping_sets, &index);
+	return &s->sets[s->set & (MAPPING_SETS - 1)];
 }
 
 /* How often the mappings of the mm have changed. False if the kernel does not tell, or is about to change them. */
@@ -177,8 +175,8 @@ static __always_inline void mapping_begin(struct scratch *s, struct task_struct 
 
 	s->set = (s->process >> 32 ^ s->process >> 8) & (MAPPING_SETS - 1);
 	set = mapping_set(s);
-	if (!set || (same && set->process == s->process && set->mm == s->mm && set->program == program &&
-		     set->changes == changes && set->tables == tables && set->second == second))
+	if (same && set->process == s->process && set->mm == s->mm && set->program == program &&
+	    set->changes == changes && set->tables == tables && set->second == second)
 		return;
 	set->process = s->process;
 	set->mm = s->mm;
@@ -186,6 +184,7 @@ static __always_inline void mapping_begin(struct scratch *s, struct task_struct 
 	set->changes = changes;
 	set->tables = tables;
 	set->second = second;
+	set->born = now;
 	set->next = 0;
 	for (int i = 0; i < MAPPINGS; i++)
 		set->items[i].start = set->items[i].end = 0;
@@ -206,9 +205,9 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 	struct wire_table *table;
 	__u32 at;
 
-	set = s ? mapping_set(s) : NULL;
-	if (!s || !set)
+	if (!s)
 		return -1;
+	set = mapping_set(s);
 	mm = (void *)s->mm;
 	vma = bpf_core_field_exists(mm->mm_mt) ? mapping_in_maple(s) : mapping_in_rb(s);
 	if (!vma || !mapping_covers(s, vma, &found))

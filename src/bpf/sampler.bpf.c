@@ -12,6 +12,8 @@
 #include "bpf/early.h"
 #include "bpf/notice.h"
 
+#define KERNEL_MIXES 8
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Ticks that never came, from the time since the last one. A change of period makes the gap meaningless once. */
@@ -24,7 +26,7 @@ static __always_inline void sample_missed(__u64 now, struct wire_counters *c)
 	if (!cpu)
 		return;
 	gap = now - cpu->last_ns;
-	if (cpu->period_ns && cpu->last_ns && cpu->seen_phase == cpu->phase && gap > cpu->period_ns * 3 / 2)
+	if (cpu->period_ns && cpu->last_ns && cpu->seen_phase == cpu->phase && WIRE_RARE(gap > cpu->period_ns * 3 / 2))
 		c->value[WIRE_note_missed] += (gap + cpu->period_ns / 2) / cpu->period_ns - 1;
 	cpu->last_ns = now;
 	if (!cpu->first_ns)
@@ -74,17 +76,38 @@ static __always_inline void sample_who(struct task_struct *task, struct wire_key
 	bpf_get_current_comm(key->comm, sizeof(key->comm));
 }
 
-/* The id of the kernel stack in the scratch: apart, so that it is verified once. */
+/* Mixes the next few frames of the kernel stack into its id. 1 after the last. */
+__attribute__((noinline)) int sample_kernel_mix(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+
+	if (!s)
+		return 1;
+	for (int i = 0; i < KERNEL_MIXES; i++) {
+		__u64 at = s->kernel_mixed;
+
+		asm volatile("" : "+r"(at));
+		if (at >= WIRE_KERNEL_FRAMES || at >= s->kernel.count)
+			return 1;
+		s->kernel.id = wire_mix(s->kernel.id, s->kernel_frames[at]);
+		s->kernel_mixed = at + 1;
+	}
+	return 0;
+}
+
+/* Apart, so that it is verified once. */
 __attribute__((noinline)) int sample_kernel_id(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	__u64 hash = settings.seed + 1;
 
 	if (!s)
 		return 0;
-	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES && i < s->kernel.count; i++)
-		hash = wire_mix(hash, s->kernel_frames[i]);
-	s->kernel.id = s->kernel.count ? (hash ?: 1) : 0;
+	s->kernel.id = settings.seed + 1;
+	s->kernel_mixed = 0;
+	for (int i = 0; i <= WIRE_KERNEL_FRAMES / KERNEL_MIXES; i++)
+		if (sample_kernel_mix(which))
+			break;
+	s->kernel.id = s->kernel.count ? (s->kernel.id ?: 1) : 0;
 	return 0;
 }
 
@@ -93,8 +116,7 @@ static __always_inline void sample_kernel_stack(struct scratch *s, struct arch_c
 	long len = bpf_get_stack(ctx, s->kernel_frames, WIRE_KERNEL_FRAMES * sizeof(__u64), 0);
 
 	s->kernel.count = len > 0 ? len / sizeof(__u64) : 0;
-	s->kernel.id = 0;
-	sample_kernel_id(SCRATCH_SAMPLE);
+	sample_kernel_id(s->which);
 }
 
 /* Takes the stacks and counts them. The counter to raise. */
@@ -113,19 +135,22 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 		s->pid = key->pid;
 		s->process = wire_process_id(key->pid, key->start);
 		walk_user(s, task, now, arch_is_compat(mode));
-		if (s->early && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree) {
+		if (WIRE_RARE(s->early) && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree) {
 			s->now = now;
 			s->key = *key;
 			count_group(key->cgroup);
-			if (early_send(SCRATCH_SAMPLE))
+			if (early_send(s->which))
 				return WIRE_total_deferred;
 		}
 		key->user = s->hash;
 	}
-	if (!count_again(generation, key)) {
+	if (WIRE_RARE(!count_again(generation, key))) {
 		count_group(key->cgroup);
 		lost = key->kernel ? count_kernel(s) : 0;
-		lost = lost || !key->user ? lost : count_user(s);
+		if (!lost && key->user) {
+			trunk_unfold(s);
+			lost = count_user(s);
+		}
 		lost = lost ?: count_key(generation, key, c);
 		if (lost)
 			return lost;
@@ -146,14 +171,14 @@ SEC("perf_event")
 int on_tick(struct arch_context *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u32 generation = session.generation & 1, which = SCRATCH_SAMPLE;
+	__u32 generation = session.generation & 1, which = bpf_get_smp_processor_id();
 	struct wire_counters *c = counters_of(generation);
 	__u64 now = bpf_ktime_get_ns();
 	struct wire_key key = {};
 	struct scratch *s;
 	__u32 result;
 
-	if (!c)
+	if (WIRE_RARE(!c))
 		return 0;
 	c->value[WIRE_total_fired]++;
 	sample_missed(now, c);
@@ -173,11 +198,12 @@ int on_tick(struct arch_context *ctx)
 	}
 	c->value[WIRE_total_taken]++;
 	s = bpf_map_lookup_elem(&scratches, &which);
-	if (!s || s->busy) {
+	if (WIRE_RARE(!s || s->busy)) {
 		c->value[WIRE_lost_busy]++;
 		return 0;
 	}
 	s->busy = 1;
+	s->which = which;
 	if (settings.threads)
 		key.tid = task_pid_here(task);
 	key.cgroup = bpf_get_current_cgroup_id();
@@ -230,7 +256,7 @@ int on_look(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	__u32 which = SCRATCH_LOOK, level = BPF_CORE_READ(pid, level);
+	__u32 which = settings.cpus, level = BPF_CORE_READ(pid, level);
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct mapping_set *set;
 	struct upid *at =
@@ -245,10 +271,9 @@ int on_look(void *ctx)
 		return 0;
 	s->mm = (__u64)BPF_CORE_READ(task, mm);
 	s->address = look.address;
-	s->set = MAPPING_SETS;
 	set = mapping_set(s);
 	found = mapping_find(which);
-	if (!set || found < 0)
+	if (found < 0)
 		return 0;
 	struct mapping *mapping = &set->items[index_of_mapping(found)];
 	look.start = mapping->start;

@@ -10,10 +10,12 @@
 #include "bpf/arch.h"
 #include "bpf/wire.h"
 
-#define WINDOW_WORDS 64 /* a power of two */
-#define ROW_CACHE 512   /* a power of two */
-#define MAPPINGS 8      /* of a process that are remembered; a power of two */
-#define MAPPING_SETS 64 /* processes of which mappings are; a power of two */
+#define WINDOW_WORDS 64  /* a power of two */
+#define ROW_CACHE 512    /* a power of two */
+#define MAPPINGS 8       /* of a process that are remembered; a power of two */
+#define MAPPING_SETS 64  /* processes of which mappings are; a power of two */
+#define TRUNK_FRAMES 128 /* a power of two */
+#define TRUNKS 16        /* threads of which stacks are remembered; a power of two */
 
 /* Set before loading, so what is not asked for is dead code to the verifier. */
 const volatile struct wire_settings settings;
@@ -44,17 +46,46 @@ struct mapping_set {
 	__u32 changes; /* of the mm, as the kernel counts them */
 	__u32 tables;  /* session.tables */
 	__u64 second;  /* about */
+	__u64 born;    /* when it began anew */
 	__u32 next;    /* to be replaced */
 	__u32 last;    /* found */
 	struct mapping items[MAPPINGS];
 };
 
+/* A frame of a stack as the walk came to it. */
+struct trunk_frame {
+	__u64 ip; /* read right below sp */
+	__u64 sp;
+	__u64 fp;
+	__u64 fp_mask;  /* of what was read as fp: 0 if it was not, or does not matter */
+	__s32 fp_at;    /* where it was read, from sp */
+	__u32 needs_fp; /* what follows depends on it */
+};
+
+/* The last stack of a thread, from `first` to the end, which is its root. See trunk.h. */
+struct trunk {
+	__u64 process;
+	__u64 born; /* of the mappings that it was found by */
+	__u32 epoch;
+	__u32 first;
+	struct trunk_frame frames[TRUNK_FRAMES];
+	struct wire_frame names[TRUNK_FRAMES];
+	__u64 hashes[TRUNK_FRAMES]; /* of all frames from the root to it */
+};
+
+/* The rules of the last addresses of a CPU: most stacks go through the same few. */
+struct cached_row {
+	__u64 key;
+	struct wire_rule rule;
+};
+
 /*
- * One per CPU and user, too large for the BPF stack. The verifier takes a function of one scalar that keeps its state
+ * Of each CPU, too large for the BPF stack. The verifier takes a function of one scalar that keeps its state
  * here, verifies it once and lets it be called in a plain loop, on every supported kernel.
  */
 struct scratch {
 	/* what every frame needs, close together */
+	__u32 which; /* of the scratches it is */
 	__u32 busy;
 	__u32 cut; /* WIRE_cut_…, or 0 when the stack reached its root */
 	__u32 frames;
@@ -65,15 +96,23 @@ struct scratch {
 	__u32 early;      /* some frame's file had none */
 	__u32 with_saves; /* the walk reads all registers that functions save */
 	__u32 set;        /* of mappings */
-	__u64 address;    /* to find */
+	__u32 rooted;     /* the walk has seen the root, and that it is one */
+	__u32 trunk;      /* of the thread */
+	__u32 trunk_at;   /* its next frame that the walk may come to */
+	__u32 trunk_from; /* the first frame of the walk that may be part of it */
+	__u32 joined;     /* its frame where the walk has become one with it */
+	__u32 trunk_compared;
+	__u32 unsettled; /* frames that are not yet part of the hash */
+	__u64 address;   /* to find */
 	__u64 hash;
 	__u64 old_fp;            /* of the frame that the step began with */
 	__u64 where;             /* an offset in a file, */
 	struct wire_table table; /* whose table is to be searched */
 	__u64 mm;
 	__u64 process;
-	struct step_regs regs;
-	struct step_regs leaf_regs; /* as they were before the first step */
+	struct step_regs regs; /* of the frame: the stack, frame and instruction pointers, */
+	__u32 all_regs;        /* or all of them */
+	__u32 reserved;
 	__u64 window_start;
 	__u64 window[WINDOW_WORDS + 1]; /* of the stack; one more than is filled: reads are of two words at most */
 	/* of what was found at the address last */
@@ -81,7 +120,7 @@ struct scratch {
 	__u64 file_id;
 	struct wire_file_key file_key;
 	__u32 pid;
-	__u32 reserved;
+	__u32 reserved2;
 	__u64 node[32]; /* of the tree of mappings */
 	__u64 now;
 	struct wire_key key; /* of a sample that is to be sent whole */
@@ -92,32 +131,26 @@ struct scratch {
 	struct wire_rule rule; /* whose saved registers are to be read */
 	__u64 uprobe_at;       /* the next return that is probed; UPROBE_UNREAD */
 	__u64 uprobe_stack, uprobe_return;
-	struct arch_regs saved;
+	struct arch_regs saved;                        /* of the leaf */
+	struct trunk_frame trunk_frames[TRUNK_FRAMES]; /* of the walk, the last ones */
 	struct wire_user_stack user;
 	struct wire_frame user_frames[WIRE_USER_FRAMES + 1];
+	__u32 kernel_mixed, reserved3;
 	struct wire_kernel_stack kernel;
 	__u64 kernel_frames[WIRE_KERNEL_FRAMES + 1];
+	/* what stays from sample to sample */
+	struct cached_row rows[ROW_CACHE];
+	struct mapping_set sets[MAPPING_SETS];
+	struct trunk trunks[TRUNKS];
 };
 
-enum scratch_user {
-	SCRATCH_SAMPLE = 0,
-	SCRATCH_LOOK = 1, /* questions that wick asks about itself */
-	SCRATCH_USERS,
-};
-
+/* One for each CPU; the last is for questions that wick asks about itself. The number of it is called `which`. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SCRATCH_USERS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, MAPPING_SETS + 1); /* the last is for questions that wick asks about itself */
-	__type(key, __u32);
-	__type(value, struct mapping_set);
-} mapping_sets SEC(".maps");
 
 /* Counts of each generation. Preallocated: nothing is allocated in an interrupt. */
 struct counts {
@@ -205,23 +238,6 @@ struct {
 		});
 } slabs SEC(".maps");
 
-/* The rules of the last addresses of a CPU: most stacks go through the same few. */
-struct cached_row {
-	__u64 key;
-	struct wire_rule rule;
-};
-
-struct row_cache {
-	struct cached_row rows[ROW_CACHE];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct row_cache);
-} row_caches SEC(".maps");
-
 /* Ids of files that user space was told of. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -248,6 +264,15 @@ struct {
 	__type(key, __u32);
 	__type(value, struct wire_counters);
 } counters SEC(".maps");
+
+/* The same. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WIRE_GENERATIONS);
+	__type(key, __u32);
+	__type(value, struct wire_tallies);
+} tallies SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -77,7 +77,7 @@ static __always_inline bool task_is_idle(struct task_struct *task, const struct 
 	return arch_sp(ctx) - stack < ARCH_THREAD_SIZE;
 }
 
-/* Where the user registers were saved on entry to the kernel. */
+/* Where the user registers were saved on entry to the kernel, be it by this very tick. */
 static __always_inline const void *task_saved_regs(struct task_struct *task)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id___wick, BPF_FUNC_task_pt_regs___wick))
@@ -96,13 +96,10 @@ static __always_inline bool task_user_regs(struct task_struct *task, const struc
 
 	if (TASK_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER))
 		return false;
-	if (!arch_in_kernel(ctx)) {
-		arch_tick_regs(ctx, &s->regs, ret_mode);
-		return true;
-	}
-	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+	if (arch_in_kernel(ctx) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
 		return false;
-	return !arch_saved_regs(task_saved_regs(task), &s->saved, &s->regs, ret_mode, &call) && !arch_in_exec(call);
+	return !arch_saved_regs(task_saved_regs(task), &s->saved, ret_mode, &call) &&
+	       !(arch_in_kernel(ctx) && arch_in_exec(call));
 }
 
 #endif

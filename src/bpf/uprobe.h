@@ -52,7 +52,7 @@ __attribute__((noinline)) int uprobe_return(__u32 which)
 
 static __always_inline void uprobe_check(const struct scratch *s, __u32 which)
 {
-	if (!(s->regs.r[STEP_IP] & UPROBE_ALIGN))
+	if (WIRE_RARE(!(s->regs.r[STEP_IP] & UPROBE_ALIGN)))
 		uprobe_return(which);
 }
 
@@ -73,7 +73,8 @@ __attribute__((noinline)) int uprobe_leaf(__u32 which)
 	place = BPF_CORE_READ(probed, vaddr);
 	if (into >= UPROBE_COPY || !place)
 		return 0;
-	s->regs.r[STEP_IP] = s->leaf_regs.r[STEP_IP] = place + into;
+	s->regs.r[STEP_IP] = place + into;
+	arch_move(&s->saved, place + into);
 	return 1;
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* The user stack: frame by frame, each address turned into (file, offset) and mixed into the stack's id on the way. */
+/* The user stack: frame by frame, each address turned into (file, offset), until it is the rest of the last stack. */
 #ifndef WICK_BPF_WALK_H
 #define WICK_BPF_WALK_H
 
-#include "bpf/mapping.h"
+#include "bpf/trunk.h"
 #include "bpf/uprobe.h"
-#include "bpf/window.h"
 
 #define WALK_STEPS 32
 #define WALK_NO_RULE WIRE_RULES_MAX /* beyond the table of rules */
+#define WALK_END 1
+#define WALK_MET 2                  /* a frame of the trunk */
 #define WALK_SIGNAL (STEP_ROOT - 1) /* beside the results of a step: it is a signal's frame */
 
 static __always_inline void walk_add(struct scratch *s, __u64 owner, __u64 where)
@@ -16,13 +17,12 @@ static __always_inline void walk_add(struct scratch *s, __u64 owner, __u64 where
 	struct wire_frame *frame;
 	__u32 at = s->frames;
 
-	if (at > WIRE_USER_FRAMES)
+	if (WIRE_RARE(at > WIRE_USER_FRAMES))
 		return;
 	frame = &s->user_frames[at];
 	frame->owner = owner;
 	frame->where = where;
 	s->frames = at + 1;
-	s->hash = wire_mix_frame(settings.seed, s->hash, owner, where);
 }
 
 /* One mapping for all of the process, in which frames are addresses. */
@@ -47,11 +47,12 @@ static __always_inline bool walk_is_in(const struct mapping *mapping, __u64 addr
 __attribute__((noinline)) int walk_find(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	struct mapping_set *set = s ? mapping_set(s) : NULL;
+	struct mapping_set *set;
 	int at;
 
-	if (!s || !set)
+	if (!s)
 		return -1;
+	set = mapping_set(s);
 	if (settings.no_tree)
 		return walk_no_tree(s, set);
 	for (int i = 0; i < MAPPINGS; i++)
@@ -119,15 +120,11 @@ static __always_inline struct wire_rule *walk_rule(struct scratch *s, __u32 whic
 {
 	__u64 key =
 		((__u64)table->id << 40 ^ offset) + ((__u64)session.epoch << 60); /* an epoch marks its pages anew */
-	__u32 zero = 0, index;
-	struct row_cache *cache = bpf_map_lookup_elem(&row_caches, &zero);
-	struct cached_row *row;
+	struct cached_row *row = &s->rows[(offset ^ offset >> 9 ^ table->id << 4) & (ROW_CACHE - 1)];
 	struct wire_rule *rule;
+	__u32 index;
 
-	if (!cache)
-		return NULL;
-	row = &cache->rows[(offset ^ offset >> 9 ^ table->id << 4) & (ROW_CACHE - 1)];
-	if (row->key == key)
+	if (!WIRE_RARE(row->key != key))
 		return &row->rule;
 	s->table = *table;
 	s->where = offset;
@@ -158,6 +155,7 @@ __attribute__((noinline)) int walk_signal(__u32 which)
 	if (!s)
 		return WIRE_cut_no_memory;
 	s->exact = 1;
+	s->all_regs = 1;
 	return step_signal(&s->regs);
 }
 
@@ -190,16 +188,22 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 
 /* Back to the leaf. Hardly any frame is found by a register other than the stack and frame pointers; only for the sake
  * of one that is, all that functions save is read on the way. */
-static __always_inline void walk_again(struct scratch *s)
+__attribute__((noinline)) int walk_again(__u32 which)
 {
-	s->regs = s->leaf_regs;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+
+	if (!s)
+		return WALK_END;
+	ARCH_FILL(&s->regs, s->saved);
+	s->all_regs = 1;
 	s->with_saves = 1;
 	s->exact = 1;
 	s->frames = 0;
 	s->frames_fp = 0;
 	s->frames_row = 0;
-	s->hash = settings.seed;
 	s->uprobe_at = UPROBE_UNREAD;
+	trunk_without(s);
+	return 0;
 }
 
 static __always_inline bool walk_needs_saves(const struct scratch *s, const struct wire_rule *rule)
@@ -221,6 +225,8 @@ __attribute__((noinline)) int walk_odd(__u32 which)
 	if (!s)
 		return WIRE_cut_no_memory;
 	exact = s->exact;
+	if (exact && !s->all_regs) /* in the leaf */
+		ARCH_FILL(&s->regs, s->saved);
 	s->exact = 0;
 	s->old_fp = s->regs.r[STEP_FP];
 	result = step_rule(&s->regs, &s->rule, exact);
@@ -238,7 +244,7 @@ static __always_inline int walk_caller(struct scratch *s, __u32 which, const str
 		s->exact = 0;
 		return step_fp(&s->regs);
 	}
-	if (rule && rule->flags & WIRE_RULE_PLAIN && !s->with_saves) {
+	if (!WIRE_RARE(!rule || !(rule->flags & WIRE_RULE_PLAIN) || s->with_saves)) {
 		s->exact = 0;
 		return step_plain(&s->regs, rule);
 	}
@@ -253,69 +259,79 @@ static __always_inline int walk_caller(struct scratch *s, __u32 which, const str
 	return result == WALK_SIGNAL ? walk_signal(which) : result;
 }
 
-/* Adds the frame of s->regs and steps to its caller. 0 to go on. */
+/* Adds the frame of s->regs and steps to its caller. 0 to go on, or WALK_END, WALK_MET. */
 __attribute__((noinline)) int walk_step(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	struct mapping_set *set = s ? mapping_set(s) : NULL;
+	struct mapping_set *set;
 	struct mapping *mapping;
 	struct wire_rule *rule = NULL;
 	__u64 where;
 	int result;
 
-	if (!s || !set)
-		return 1;
-	if (s->frames >= WIRE_USER_FRAMES) {
+	if (WIRE_RARE(!s))
+		return WALK_END;
+	set = mapping_set(s);
+	if (WIRE_RARE(s->frames >= WIRE_USER_FRAMES)) {
 		s->cut = WIRE_cut_depth;
-		return 1;
+		return WALK_END;
 	}
-	if (!s->exact)
+	if (!s->exact) {
 		uprobe_check(s, which);
+		if (s->trunk_at < TRUNK_FRAMES && trunk_meets(s))
+			return WALK_MET;
+	}
 	s->address = s->regs.r[STEP_IP] - !s->exact; /* a return address may already be in the next function */
-	if ((settings.no_tree || !walk_is_in(&set->items[index_of_mapping(set->last)], s->address)) &&
+	if (WIRE_RARE(settings.no_tree || !walk_is_in(&set->items[index_of_mapping(set->last)], s->address)) &&
 	    walk_find(which)) {
 		s->cut = WIRE_cut_no_mapping;
-		return 1;
+		return WALK_END;
 	}
 	mapping = &set->items[index_of_mapping(set->last)];
-	if (!mapping->executable) {
+	if (WIRE_RARE(!mapping->executable)) {
 		s->cut = WIRE_cut_not_code;
-		return 1;
+		return WALK_END;
 	}
-	if (!s->frames && mapping->kind == WIRE_FRAME_ANON && uprobe_leaf(which))
+	if (WIRE_RARE(!s->frames && mapping->kind == WIRE_FRAME_ANON) && uprobe_leaf(which))
 		return 0;
 	where = s->address + mapping->offset;
 	if (mapping->table.id && mapping->table.id != WIRE_TABLE_UNKNOWN)
 		rule = walk_rule(s, which, &mapping->table, where);
-	if (rule && !(rule->flags & WIRE_RULE_PLAIN) && walk_needs_saves(s, rule)) {
-		walk_again(s);
-		return 0;
+	if (WIRE_RARE(rule && !(rule->flags & WIRE_RULE_PLAIN)) && walk_needs_saves(s, rule)) {
+		return walk_again(which);
 	}
 	walk_add(s, mapping->owner, WIRE_WHERE(mapping->kind, where));
 	s->no_table = mapping->table.id == WIRE_TABLE_UNKNOWN && settings.unwind != WIRE_UNWIND_FP;
 	s->early |= s->no_table;
 	if (settings.unwind == WIRE_UNWIND_OFF) {
 		s->cut = WIRE_cut_depth;
-		return 1;
+		return WALK_END;
 	}
 	result = walk_caller(s, which, rule);
-	if (result == STEP_MORE) {
+	if (!WIRE_RARE(result != STEP_MORE)) {
 		if (rule && rule->kind != WIRE_RULE_NONE)
 			s->frames_row++;
 		else
 			s->frames_fp++;
+		trunk_note(s, rule);
 		return 0;
 	}
 	s->cut = result == STEP_ROOT ? 0 : result;
-	return 1;
+	if (result == STEP_ROOT) /* it is one whatever is on the stack */
+		s->rooted =
+			settings.unwind == WIRE_UNWIND_FP ? !s->regs.r[STEP_FP] : rule && rule->kind == WIRE_RULE_ROOT;
+	return WALK_END;
 }
 
-/* Many steps: the verifier follows two loops of 32 faster than one of 1,024. 0 to go on. */
+/* Many steps: the verifier follows two loops of 32 faster than one of 1,024. Non-zero at the end. */
 __attribute__((noinline)) int walk_steps(__u32 which)
 {
-	for (int i = 0; i < WALK_STEPS; i++)
-		if (walk_step(which))
+	for (int i = 0; i < WALK_STEPS; i++) {
+		int end = walk_step(which);
+
+		if (end == WALK_END || (end == WALK_MET && trunk_joins(which)))
 			return 1;
+	}
 	return 0;
 }
 
@@ -328,19 +344,21 @@ static __always_inline void walk_user(struct scratch *s, struct task_struct *tas
 	s->exact = 1;
 	s->early = 0;
 	s->with_saves = 0;
-	s->leaf_regs = s->regs;
+	s->all_regs = 0;
+	arch_fill_few(&s->regs, &s->saved);
 	s->uprobe_at = UPROBE_UNREAD;
 	s->cut = 0;
-	s->hash = settings.seed;
 	s->window_start = WINDOW_NONE;
 	mapping_begin(s, task, now);
+	trunk_begin(s);
 	if (compat)
 		s->cut = WIRE_cut_compat;
 	for (int i = 0; i <= 2 * WIRE_USER_FRAMES / WALK_STEPS && !compat; i++) /* it may begin anew once */
-		if (walk_steps(SCRATCH_SAMPLE))
+		if (walk_steps(s->which))
 			break;
 	if (s->cut)
 		walk_add(s, 0, WIRE_WHERE(WIRE_FRAME_CUT, s->cut));
+	trunk_end(s);
 	s->hash = s->hash ?: 1;
 }
 

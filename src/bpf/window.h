@@ -17,9 +17,8 @@ static __always_inline int read_user(void *into, __u32 len, __u64 address)
 }
 
 /* Moves the window to the address. */
-__attribute__((noinline)) int window_move(__u64 address)
+__attribute__((noinline)) int window_move(__u32 which, __u64 address)
 {
-	__u32 which = SCRATCH_SAMPLE;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 
 	if (!s)
@@ -32,13 +31,13 @@ __attribute__((noinline)) int window_move(__u64 address)
 }
 
 /* One or two words of the stack. What cannot be had with its surroundings may still be had by itself. */
-static __always_inline int window_read(void *into, __u32 len, __u64 address)
+static __always_inline int window_read(const struct step_regs *regs, void *into, __u32 len, __u64 address)
 {
-	__u32 which = SCRATCH_SAMPLE;
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct scratch *s = (void *)regs - __builtin_offsetof(struct scratch, regs);
 	__u64 *words = into, at;
 
-	if (!s || address & 7 || (address - s->window_start > WINDOW_WORDS * 8 - len && window_move(address)))
+	if (WIRE_RARE(address & 7 ||
+		      (address - s->window_start > WINDOW_WORDS * 8 - len && window_move(s->which, address))))
 		return read_user(into, len, address);
 	at = (address - s->window_start) >> 3 & (WINDOW_WORDS - 1);
 	words[0] = s->window[at];

@@ -152,6 +152,21 @@ struct wire_counters {
 	__u64 value[WIRE_COUNTERS];
 } __attribute__((aligned(64)));
 
+/*
+ * Counts of one CPU in one generation, each in the place that its key's hash gives it; what finds its place taken is
+ * counted with those of all CPUs. Mapped and cleared as the counters are.
+ */
+#define WIRE_TALLIES 512 /* a power of two */
+
+struct wire_tally {
+	struct wire_key key;
+	__u64 count;
+};
+
+struct wire_tallies {
+	struct wire_tally items[WIRE_TALLIES];
+};
+
 /* What user space tells a CPU, and what the CPU remembers between ticks. Mapped. */
 struct wire_cpu {
 	__u64 period_ns; /* between ticks now; 0: not known, nothing is estimated */
@@ -242,6 +257,9 @@ enum wire_unwind {
 	WIRE_UNWIND_OFF, /* the leaf alone */
 };
 
+/* What hardly ever is so goes out of the way: a program that runs a hundred times a second finds no code in the caches. */
+#define WIRE_RARE(x) __builtin_expect(!!(x), 0)
+
 /* Registers by DWARF's numbers. In a caller only those that calls preserve mean anything. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define STEP_FP 29
@@ -302,7 +320,8 @@ struct wire_settings {
 	__u8 no_tree;  /* the tree of mappings cannot be read: frames are addresses, user space finds their mappings */
 	__u8 by_cgroup_map, by_mount_map; /* only what is in a map that someone else keeps */
 	__u8 unwind;                      /* enum wire_unwind */
-	__u8 reserved[6];
+	__u8 tallies;                     /* each CPU has its own */
+	__u8 reserved[5];
 };
 
 /* What changes while it runs. Mapped. */
@@ -346,7 +365,7 @@ static inline __attribute__((always_inline)) __u64 wire_mix(__u64 hash, __u64 wo
 	return hash ^ hash >> 32;
 }
 
-/* The id of a stack, frame by frame. What is multiplied depends on the run as well, so that no frames can be made up
+/* The id of a stack, frame by frame, from the root to the leaf. What is multiplied depends on the run as well, so that no frames can be made up
  * whose words cancel out. */
 static inline __attribute__((always_inline)) __u64 wire_mix_frame(__u64 seed, __u64 hash, __u64 owner, __u64 where)
 {
@@ -374,6 +393,7 @@ static inline __attribute__((always_inline)) __u64 wire_process_id(__u32 pid, __
 
 _Static_assert(sizeof(struct wire_frame) == 16, "");
 _Static_assert(sizeof(struct wire_key) == 64, "");
+_Static_assert(sizeof(struct wire_tally) == 72, "");
 _Static_assert(sizeof(struct wire_user_stack) == 16, "");
 _Static_assert(sizeof(struct wire_kernel_stack) == 16, "");
 _Static_assert(sizeof(struct wire_file_key) == 48, "");

@@ -89,7 +89,7 @@ static uint64_t stack_id(const struct early *early)
 {
 	uint64_t seed = sampler_seed(early->sampler), id = seed;
 
-	for (size_t i = 0; i < early->result.len; i++)
+	for (size_t i = early->result.len; i-- > 0;)
 		id = wire_mix_frame(seed, id, early->result.frames[i].owner, early->result.frames[i].where);
 	return id ? id : 1;
 }

@@ -39,6 +39,7 @@
 struct sampler {
 	struct sampler_bpf *skel;
 	struct wire_counters *counters; /* mapped: generation * cpus + cpu */
+	struct wire_tallies *tallies;   /* the same; NULL: the counts of all CPUs are kept together */
 	struct wire_cpu *cpus_shared;   /* mapped */
 	unsigned int cpus;
 	bool has_tree;
@@ -73,6 +74,12 @@ static uint64_t page_round(uint64_t bytes)
 	return size;
 }
 
+/* Counts by CPU are beyond what a limit can hold, so there are none under one that someone has set. */
+static bool has_tallies(const struct sampler *sampler)
+{
+	return sampler->counts_max >= COUNTS_MAX;
+}
+
 /* A ring's size: a power of two in pages. A hash map's: at least one. */
 static int set_sizes(struct sampler *sampler, const struct collect_options *options)
 {
@@ -90,7 +97,10 @@ static int set_sizes(struct sampler *sampler, const struct collect_options *opti
 	err |= bpf_map__set_max_entries(skel->maps.counts_1, (uint32_t)sampler->counts_max);
 	err |= bpf_map__set_max_entries(skel->maps.ring, (uint32_t)ring);
 	err |= bpf_map__set_max_entries(skel->maps.counters, WIRE_GENERATIONS * sampler->cpus);
+	err |= bpf_map__set_max_entries(skel->maps.tallies,
+					has_tallies(sampler) ? WIRE_GENERATIONS * sampler->cpus : 1);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, sampler->cpus);
+	err |= bpf_map__set_max_entries(skel->maps.scratches, sampler->cpus + 1);
 	err |= bpf_map__set_max_entries(skel->maps.earlies, options->unwind == WIRE_UNWIND_AUTO ? sampler->cpus : 1);
 	if (options->unwind != WIRE_UNWIND_AUTO)
 		err |= bpf_map__set_max_entries(skel->maps.early_ring, (uint32_t)sysconf(_SC_PAGESIZE));
@@ -121,6 +131,7 @@ static int set_settings(struct sampler *sampler, const struct collect_options *o
 		.children = options->children || options->command,
 		.no_tree = !sampler->has_tree,
 		.unwind = (uint8_t)options->unwind,
+		.tallies = has_tallies(sampler),
 		.by_cgroup_map = options->cgroup_map != NULL,
 		.by_mount_map = options->mount_map != NULL,
 		.cgroup_subsys = -1,
@@ -163,6 +174,11 @@ static void *map_shared(struct bpf_map *map, size_t len, int protection)
 static size_t counters_len(const struct sampler *sampler)
 {
 	return WIRE_GENERATIONS * sampler->cpus * sizeof(struct wire_counters);
+}
+
+static size_t tallies_len(const struct sampler *sampler)
+{
+	return WIRE_GENERATIONS * sampler->cpus * sizeof(struct wire_tallies);
 }
 
 static int stack_record(void *arg, void *data, size_t len)
@@ -208,7 +224,9 @@ static int open_shared(struct sampler *sampler)
 	sampler->counters = map_shared(skel->maps.counters, counters_len(sampler), PROT_READ | PROT_WRITE);
 	sampler->cpus_shared =
 		map_shared(skel->maps.cpus, sampler->cpus * sizeof(struct wire_cpu), PROT_READ | PROT_WRITE);
-	if (!sampler->counters || !sampler->cpus_shared)
+	if (has_tallies(sampler))
+		sampler->tallies = map_shared(skel->maps.tallies, tallies_len(sampler), PROT_READ | PROT_WRITE);
+	if (!sampler->counters || !sampler->cpus_shared || (has_tallies(sampler) && !sampler->tallies))
 		return fail(-errno, "mapping the counters");
 	sampler->rings = ring_buffer__new(bpf_map__fd(skel->maps.ring), stack_record, sampler, NULL);
 	if (!sampler->rings ||
@@ -324,6 +342,8 @@ void sampler_free(struct sampler *sampler)
 	ring_buffer__free(sampler->rings);
 	if (sampler->counters)
 		munmap(sampler->counters, counters_len(sampler));
+	if (sampler->tallies)
+		munmap(sampler->tallies, tallies_len(sampler));
 	if (sampler->cpus_shared)
 		munmap(sampler->cpus_shared, sampler->cpus * sizeof(struct wire_cpu));
 	if (sampler->stats_fd >= 0)
@@ -543,6 +563,28 @@ static int drain_counts(struct sampler *sampler, uint32_t generation, const stru
 	return 0;
 }
 
+/* Those that each CPU kept for itself. The slots are empty afterwards. */
+static int drain_tallies(struct sampler *sampler, uint32_t generation, const struct sampler_sinks *sinks,
+			 uint64_t *ret_sum)
+{
+	for (unsigned int cpu = 0; sampler->tallies && cpu < sampler->cpus; cpu++) {
+		struct wire_tallies *all = &sampler->tallies[generation * sampler->cpus + cpu];
+
+		if (!sampler->counters[generation * sampler->cpus + cpu].value[WIRE_total_counted])
+			continue;
+		for (int i = 0; i < WIRE_TALLIES; i++) {
+			struct wire_tally *tally = &all->items[i];
+			int err = tally->count ? sinks->count(sinks->arg, &tally->key, tally->count) : 0;
+
+			if (err)
+				return err;
+			*ret_sum += tally->count;
+			tally->count = 0;
+		}
+	}
+	return 0;
+}
+
 int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, uint64_t sums[WIRE_COUNTERS])
 {
 	uint64_t counted = 0;
@@ -550,6 +592,7 @@ int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, ui
 	int err = swap_generation(sampler, &old);
 
 	err = err ? err : sampler_consume(sampler, sinks);
+	err = err ? err : drain_tallies(sampler, old, sinks, &counted);
 	if (!err && counter_sum(sampler, old, WIRE_note_keys))
 		err = drain_counts(sampler, old, sinks, &counted);
 	if (err)

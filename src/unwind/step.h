@@ -5,8 +5,8 @@
  *
  *   int STEP_READ(void *into, __u32 len, __u64 address);    0 when all of it could be read
  *
- * and may define STEP_READ_STACK for one or two words of the stack, of which a walk reads many close together. It then
- * calls one step function per rule kind. A step leaves the registers alone unless it returns STEP_MORE.
+ * and may define STEP_READ_STACK, with the registers before the rest, for one or two words of the stack, of which a walk
+ * reads many close together. It then calls one step function per rule kind. A step leaves the registers alone unless it returns STEP_MORE.
  */
 #ifndef WICK_UNWIND_STEP_H
 #define WICK_UNWIND_STEP_H
@@ -18,7 +18,7 @@
 #endif
 
 #ifndef STEP_READ_STACK
-#define STEP_READ_STACK STEP_READ
+#define STEP_READ_STACK(regs, into, len, address) STEP_READ(into, len, address)
 #endif
 
 #define STEP_INLINE static inline __attribute__((always_inline))
@@ -41,7 +41,7 @@ STEP_INLINE int step_fp(struct step_regs *regs)
 		return STEP_ROOT;
 	if (fp < regs->r[STEP_SP] || fp & 7)
 		return WIRE_cut_no_frame_pointer;
-	if (STEP_READ_STACK(pair, sizeof(pair), fp))
+	if (STEP_READ_STACK(regs, pair, sizeof(pair), fp))
 		return WIRE_cut_no_memory;
 	if (!pair[1])
 		return STEP_ROOT;
@@ -92,7 +92,7 @@ STEP_INLINE int step_leaf(struct step_regs *regs)
 	struct step_code code;
 	__u64 back, target;
 
-	if (STEP_READ_STACK(&back, sizeof(back), regs->r[STEP_SP]) ||
+	if (STEP_READ_STACK(regs, &back, sizeof(back), regs->r[STEP_SP]) ||
 	    STEP_READ(&code, sizeof(code), back - sizeof(code.before)) || code.before[2] != 0xe8)
 		return WIRE_cut_no_frame_pointer;
 	target = back + (__s64)(__s32)(code.before[3] | code.before[4] << 8 | code.before[5] << 16 |
@@ -114,7 +114,7 @@ STEP_INLINE int step_cfa(const struct step_regs *regs, const struct wire_rule *r
 		*ret = base;
 		return 0;
 	case WIRE_RULE_DEREF:
-		if (STEP_READ_STACK(ret, sizeof(*ret), base))
+		if (STEP_READ_STACK(regs, ret, sizeof(*ret), base))
 			return WIRE_cut_no_memory;
 		*ret += (__s64)rule->offset2;
 		return 0;
@@ -148,16 +148,16 @@ STEP_INLINE int step_rule(struct step_regs *regs, const struct wire_rule *rule, 
 	if (rule->flags & WIRE_RA_IN_REGISTER) {
 		pair[1] = regs->r[rule->ra_offset & 15];
 	} else if (save == -16 && rule->ra_offset == -8 && !from) {
-		if (STEP_READ_STACK(pair, sizeof(pair), cfa - 16))
+		if (STEP_READ_STACK(regs, pair, sizeof(pair), cfa - 16))
 			return WIRE_cut_no_memory;
 		fp = pair[0];
 		save = WIRE_NOT_SAVED;
-	} else if (STEP_READ_STACK(&pair[1], sizeof(pair[1]), cfa + (__s64)rule->ra_offset)) {
+	} else if (STEP_READ_STACK(regs, &pair[1], sizeof(pair[1]), cfa + (__s64)rule->ra_offset)) {
 		return WIRE_cut_no_memory;
 	}
 	if (rule->flags & WIRE_FP_IN_REGISTER)
 		fp = regs->r[save & 15];
-	else if (save != WIRE_NOT_SAVED && STEP_READ_STACK(&fp, sizeof(fp), (from ?: cfa) + save))
+	else if (save != WIRE_NOT_SAVED && STEP_READ_STACK(regs, &fp, sizeof(fp), (from ?: cfa) + save))
 		return WIRE_cut_no_memory;
 	if (!pair[1])
 		return STEP_ROOT;
@@ -173,12 +173,12 @@ STEP_INLINE int step_plain(struct step_regs *regs, const struct wire_rule *rule)
 	__u64 cfa = regs->r[rule->reg & 15] + (__s64)rule->offset, fp = regs->r[STEP_FP], ip;
 	__s64 save = rule->saves[WIRE_SAVE_FP];
 
-	if (cfa & 7 || cfa <= regs->r[STEP_SP])
+	if (WIRE_RARE(cfa & 7 || cfa <= regs->r[STEP_SP]))
 		return WIRE_cut_bad_rule;
-	if (STEP_READ_STACK(&ip, sizeof(ip), cfa - 8) ||
-	    (save != WIRE_NOT_SAVED && STEP_READ_STACK(&fp, sizeof(fp), cfa + save)))
+	if (WIRE_RARE(STEP_READ_STACK(regs, &ip, sizeof(ip), cfa - 8) ||
+		      (save != WIRE_NOT_SAVED && STEP_READ_STACK(regs, &fp, sizeof(fp), cfa + save))))
 		return WIRE_cut_no_memory;
-	if (!ip)
+	if (WIRE_RARE(!ip))
 		return STEP_ROOT;
 	regs->r[STEP_SP] = cfa;
 	regs->r[STEP_FP] = fp;
@@ -197,7 +197,7 @@ STEP_INLINE void step_saves(struct step_regs *regs, const struct wire_rule *rule
 	for (int i = 1; i < WIRE_SAVES; i++) {
 		__u64 at = (rule->from_fp >> i & 1 ? fp : regs->r[STEP_SP]) + (__s64)rule->saves[i], value;
 
-		if (rule->saves[i] != WIRE_NOT_SAVED && !STEP_READ_STACK(&value, sizeof(value), at))
+		if (rule->saves[i] != WIRE_NOT_SAVED && !STEP_READ_STACK(regs, &value, sizeof(value), at))
 			regs->r[numbers[i]] = value;
 	}
 }

@@ -67,13 +67,13 @@ IMPORTER_TESTS := tests/importers/importers.t
 BROWSER_TESTS := tests/browser/svg.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
-	refusals.t short.t stacks.t types.t unwind.t worker.t)
+	refusals.t short.t stacks.t twins.t types.t unwind.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
 LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t)
 # tests/progs/NAME.c: programs, and shared objects for them to load
 PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
-	deep compat32 without hostile
+	deep compat32 without hostile twins
 PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
 # or NAME-VARIANT, of NAME.c, of NAME.cc, of NAME.rs or of the folder NAME of a Go program
@@ -101,6 +101,7 @@ $(addprefix %/progs/,deep compat32): PROG_CFLAGS = -O1 -g -fno-omit-frame-pointe
 	-ffreestanding -nostdlib -static -fno-pie -no-pie
 $(addprefix %/progs/,deep compat32): PROG_LDLIBS =
 %/progs/compat32: PROG_CFLAGS += -m32
+%/progs/twins: PROG_CFLAGS = -O1 -g -fomit-frame-pointer -fno-optimize-sibling-calls -fno-stack-protector
 
 # ---- Tools and flags ----
 

@@ -5,9 +5,11 @@
  *   struct arch_regs      the registers that user space was left with
  *   arch_ip, arch_sp      of the tick
  *   arch_in_kernel        whether the tick met the kernel
- *   arch_tick_regs, arch_saved_regs   the user registers of a tick in user space, or saved on entry to the kernel
- *   arch_is_compat        whether they are those of a 32-bit program
- *   arch_in_exec          whether the system call under way is execve or execveat
+ *   ARCH_FILL, arch_fill_few   the registers in DWARF's order, all or those that nearly every step needs
+ *   arch_is_user          whether they are of user space,
+ *   arch_is_compat        of a 32-bit program,
+ *   arch_in_exec          left by execve or execveat
+ *   arch_move             to another instruction
  */
 #ifndef WICK_BPF_ARCH_H
 #define WICK_BPF_ARCH_H

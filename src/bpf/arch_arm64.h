@@ -67,23 +67,19 @@ static __always_inline void arch_move(struct arch_regs *regs, __u64 ip)
 	regs->pc = ip;
 }
 
-static __always_inline int arch_saved_regs(const void *saved, struct arch_regs *room, __u64 *ret_mode, __u64 *ret_call)
+static __always_inline bool arch_is_user(const struct arch_regs *regs)
 {
-	if (bpf_probe_read_kernel(room, sizeof(*room), saved))
-		return -1;
-	*ret_mode = room->pstate;
-	*ret_call = (__u64)(__s64)room->syscallno;
-	return !(room->pstate & ARCH_PSTATE_EL) && room->pc && room->sp ? 0 : -1;
+	return !(regs->pstate & ARCH_PSTATE_EL) && regs->pc && regs->sp;
 }
 
-static __always_inline bool arch_is_compat(__u64 mode)
+static __always_inline bool arch_is_compat(const struct arch_regs *regs)
 {
-	return mode & ARCH_PSTATE_32BIT;
+	return regs->pstate & ARCH_PSTATE_32BIT;
 }
 
-static __always_inline bool arch_in_exec(__u64 call)
+static __always_inline bool arch_in_exec(const struct arch_regs *regs)
 {
-	return call == ARCH_NR_EXECVE || call == ARCH_NR_EXECVEAT;
+	return regs->syscallno == ARCH_NR_EXECVE || regs->syscallno == ARCH_NR_EXECVEAT;
 }
 
 #endif

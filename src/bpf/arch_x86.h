@@ -75,23 +75,19 @@ static __always_inline void arch_move(struct arch_regs *regs, __u64 ip)
 	regs->ip = ip;
 }
 
-static __always_inline int arch_saved_regs(const void *saved, struct arch_regs *room, __u64 *ret_mode, __u64 *ret_call)
+static __always_inline bool arch_is_user(const struct arch_regs *regs)
 {
-	if (bpf_probe_read_kernel(room, sizeof(*room), saved))
-		return -1;
-	*ret_mode = room->cs;
-	*ret_call = room->orig_ax;
-	return (room->cs & 3) == 3 && room->ip && room->sp ? 0 : -1;
+	return (regs->cs & 3) == 3 && regs->ip && regs->sp;
 }
 
-static __always_inline bool arch_is_compat(__u64 mode)
+static __always_inline bool arch_is_compat(const struct arch_regs *regs)
 {
-	return mode == ARCH_COMPAT_CS;
+	return regs->cs == ARCH_COMPAT_CS;
 }
 
-static __always_inline bool arch_in_exec(__u64 call)
+static __always_inline bool arch_in_exec(const struct arch_regs *regs)
 {
-	return call == ARCH_NR_EXECVE || call == ARCH_NR_EXECVEAT;
+	return regs->orig_ax == ARCH_NR_EXECVE || regs->orig_ax == ARCH_NR_EXECVEAT;
 }
 
 #endif

@@ -166,17 +166,19 @@ static __always_inline bool mapping_changes(__u64 mm, __u32 *ret)
 }
 
 /* Chooses the set of s->process for the stack that is to be walked, and empties it if it may be out of date. */
-static __always_inline void mapping_begin(struct scratch *s, struct task_struct *task, __u64 now)
+static __always_inline void mapping_begin(struct scratch *s)
 {
-	__u64 second = now >> 30, program = TASK_READ(task, self_exec_id);
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 second = s->now >> 30, program = TASK_READ(task, self_exec_id);
 	__u32 changes, tables = session.tables;
-	bool same = mapping_changes(s->mm, &changes);
+	__u64 other = !mapping_changes(s->mm, &changes);
 	struct mapping_set *set;
 
 	s->set = (s->process >> 32 ^ s->process >> 8) & (MAPPING_SETS - 1);
 	set = mapping_set(s);
-	if (same && set->process == s->process && set->mm == s->mm && set->program == program &&
-	    set->changes == changes && set->tables == tables && set->second == second)
+	other |= (set->process ^ s->process) | (set->mm ^ s->mm) | (set->program ^ program);
+	other |= (set->changes ^ changes) | (set->tables ^ tables) | (set->second ^ second);
+	if (!WIRE_RARE(other))
 		return;
 	set->process = s->process;
 	set->mm = s->mm;
@@ -184,7 +186,7 @@ static __always_inline void mapping_begin(struct scratch *s, struct task_struct 
 	set->changes = changes;
 	set->tables = tables;
 	set->second = second;
-	set->born = now;
+	set->born = s->now;
 	set->next = 0;
 	for (int i = 0; i < MAPPINGS; i++)
 		set->items[i].start = set->items[i].end = 0;

@@ -119,11 +119,43 @@ static __always_inline void sample_kernel_stack(struct scratch *s, struct arch_c
 	sample_kernel_id(s->which);
 }
 
+/* Sends s->key's stacks and begins its count. 0, or the counter of what went wrong. */
+__attribute__((noinline)) int sample_new(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct wire_counters *c;
+	int lost;
+
+	if (!s)
+		return WIRE_lost_error;
+	c = counters_of(s->generation);
+	if (!c)
+		return WIRE_lost_error;
+	count_group(s->key.cgroup);
+	lost = s->key.kernel ? count_kernel(s) : 0;
+	if (!lost && s->key.user) {
+		trunk_unfold(s);
+		lost = count_user(s);
+	}
+	return lost ?: count_key(s->generation, &s->key, c);
+}
+
+/* A stack that came to a file without a table. 0 if user space will see to it. */
+__attribute__((noinline)) int sample_early(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+
+	if (!s || settings.unwind != WIRE_UNWIND_AUTO || settings.no_tree)
+		return 1;
+	count_group(s->key.cgroup);
+	return !early_send(which);
+}
+
 /* Takes the stacks and counts them. The counter to raise. */
 static __always_inline int sample_take(struct scratch *s, struct task_struct *task, struct arch_context *ctx,
-				       struct wire_key *key, __u32 generation, __u64 now, struct wire_counters *c)
+				       struct wire_counters *c)
 {
-	__u64 mode = 0;
+	struct wire_key *key = &s->key;
 	int lost;
 
 	if (settings.kernel && arch_in_kernel(ctx)) {
@@ -131,27 +163,14 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 		key->kernel = s->kernel.id;
 	}
 	s->mm = (__u64)BPF_CORE_READ(task, mm);
-	if (settings.user && s->mm && task_user_regs(task, ctx, s, &mode)) {
-		s->pid = key->pid;
-		s->process = wire_process_id(key->pid, key->start);
-		walk_user(s, task, now, arch_is_compat(mode));
-		if (WIRE_RARE(s->early) && settings.unwind == WIRE_UNWIND_AUTO && !settings.no_tree) {
-			s->now = now;
-			s->key = *key;
-			count_group(key->cgroup);
-			if (early_send(s->which))
-				return WIRE_total_deferred;
-		}
+	if (settings.user && s->mm && task_user_regs(task, ctx, s)) {
+		walk_user(s->which);
+		if (WIRE_RARE(s->early) && !sample_early(s->which))
+			return WIRE_total_deferred;
 		key->user = s->hash;
 	}
-	if (WIRE_RARE(!count_again(generation, key))) {
-		count_group(key->cgroup);
-		lost = key->kernel ? count_kernel(s) : 0;
-		if (!lost && key->user) {
-			trunk_unfold(s);
-			lost = count_user(s);
-		}
-		lost = lost ?: count_key(generation, key, c);
+	if (WIRE_RARE(!count_again(s->generation, key))) {
+		lost = sample_new(s->which);
 		if (lost)
 			return lost;
 	}
@@ -167,52 +186,55 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 	return WIRE_total_counted;
 }
 
+/* The counter to raise. */
+static __always_inline int sample_tick(struct scratch *s, struct arch_context *ctx, struct wire_counters *c)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (!settings.keep_idle && task_is_idle(task, ctx))
+		return WIRE_left_out_idle;
+	sample_who(task, &s->key);
+	if (!settings.keep_self &&
+	    (bpf_get_current_pid_tgid() >> 32 == session.self_tgid || (session.worker && s->key.pid == session.worker)))
+		return WIRE_left_out_self;
+	if (!sample_wanted(task, &s->key))
+		return WIRE_left_out_filter;
+	c->value[WIRE_total_taken]++;
+	if (settings.threads)
+		s->key.tid = task_pid_here(task);
+	s->key.cgroup = bpf_get_current_cgroup_id();
+	return sample_take(s, task, ctx, c);
+}
+
 SEC("perf_event")
 int on_tick(struct arch_context *ctx)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 generation = session.generation & 1, which = bpf_get_smp_processor_id();
 	struct wire_counters *c = counters_of(generation);
-	__u64 now = bpf_ktime_get_ns();
-	struct wire_key key = {};
-	struct scratch *s;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	__u32 result;
 
-	if (WIRE_RARE(!c))
+	if (WIRE_RARE(!c || !s))
 		return 0;
 	c->value[WIRE_total_fired]++;
-	sample_missed(now, c);
-	if (!settings.keep_idle && task_is_idle(task, ctx)) {
-		c->value[WIRE_left_out_idle]++;
-		return 0;
-	}
-	sample_who(task, &key);
-	if (!settings.keep_self &&
-	    (bpf_get_current_pid_tgid() >> 32 == session.self_tgid || (session.worker && key.pid == session.worker))) {
-		c->value[WIRE_left_out_self]++;
-		return 0;
-	}
-	if (!sample_wanted(task, &key)) {
-		c->value[WIRE_left_out_filter]++;
-		return 0;
-	}
-	c->value[WIRE_total_taken]++;
-	s = bpf_map_lookup_elem(&scratches, &which);
-	if (WIRE_RARE(!s || s->busy)) {
+	if (WIRE_RARE(s->busy)) {
+		c->value[WIRE_total_taken]++;
 		c->value[WIRE_lost_busy]++;
 		return 0;
 	}
 	s->busy = 1;
 	s->which = which;
-	if (settings.threads)
-		key.tid = task_pid_here(task);
-	key.cgroup = bpf_get_current_cgroup_id();
-	result = sample_take(s, task, ctx, &key, generation, now, c);
+	s->generation = generation;
+	s->now = bpf_ktime_get_ns();
+	s->key = (struct wire_key){};
+	sample_missed(s->now, c);
+	result = sample_tick(s, ctx, c);
 	s->busy = 0;
+	asm volatile("" : "+r"(result)); /* the verifier does not know what functions return */
 	if (result < WIRE_COUNTERS)
 		c->value[result]++;
 	if (result == WIRE_total_counted && settings.want_events)
-		count_event(&key, now, c);
+		count_event(&s->key, s->now, c);
 	return 0;
 }
 

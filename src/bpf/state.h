@@ -85,7 +85,8 @@ struct cached_row {
  */
 struct scratch {
 	/* what every frame needs, close together */
-	__u32 which; /* of the scratches it is */
+	__u32 which;      /* of the scratches it is */
+	__u32 generation; /* in which it counts */
 	__u32 busy;
 	__u32 cut; /* WIRE_cut_…, or 0 when the stack reached its root */
 	__u32 frames;
@@ -123,7 +124,7 @@ struct scratch {
 	__u32 reserved2;
 	__u64 node[32]; /* of the tree of mappings */
 	__u64 now;
-	struct wire_key key; /* of a sample that is to be sent whole */
+	struct wire_key key; /* of the sample */
 	__u64 early_vma;     /* to be looked at */
 	__u64 early_maps;
 	__u64 early_next;      /* where to go on */

@@ -89,17 +89,14 @@ static __always_inline const void *task_saved_regs(struct task_struct *task)
  * The user registers of the current task, if it has a user stack: not a kernel thread or worker, not a task without
  * memory, and not one inside execve, whose registers are of the old program and whose memory is the new one's.
  */
-static __always_inline bool task_user_regs(struct task_struct *task, const struct arch_context *ctx, struct scratch *s,
-					   __u64 *ret_mode)
+static __always_inline bool task_user_regs(struct task_struct *task, const struct arch_context *ctx, struct scratch *s)
 {
-	__u64 call = 0;
-
 	if (TASK_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER))
 		return false;
 	if (arch_in_kernel(ctx) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
 		return false;
-	return !arch_saved_regs(task_saved_regs(task), &s->saved, ret_mode, &call) &&
-	       !(arch_in_kernel(ctx) && arch_in_exec(call));
+	return !bpf_probe_read_kernel(&s->saved, sizeof(s->saved), task_saved_regs(task)) && arch_is_user(&s->saved) &&
+	       !(arch_in_kernel(ctx) && arch_in_exec(&s->saved));
 }
 
 #endif

@@ -16,7 +16,7 @@
 
 #define TRUNK_NONE TRUNK_FRAMES /* in place of a frame of the trunk */
 #define TRUNK_SKIP 4            /* frames of the trunk that the walk passes in one step */
-#define TRUNK_CHECKS 16         /* frames that are compared at a time */
+#define TRUNK_CHECKS 8          /* frames that are compared at a time */
 #define TRUNK_BELOW 64          /* bytes below a frame, in which its words are; no more than WINDOW_BELOW */
 #define TRUNK_SETTLES 32
 
@@ -67,7 +67,7 @@ static __always_inline void trunk_begin(struct scratch *s)
 	t = trunk_of(s);
 	if (!trunk_usable())
 		return;
-	if (t->process == s->process && t->born == set->born && t->epoch == session.epoch) {
+	if (!WIRE_RARE((t->process ^ s->process) | (t->born ^ set->born) | (t->epoch ^ session.epoch))) {
 		s->trunk_at = t->first;
 		return;
 	}
@@ -196,8 +196,8 @@ static __always_inline void trunk_grow(struct scratch *s, struct trunk *t, __u64
 }
 
 /*
- * Settles the next frame that the walk itself has found, from the root on: into the stack's id, and into the trunk if it
- * belongs there. 1 after the last.
+ * Settles the next frame that the walk itself has found, from the root on: into the stack's id, and into the trunk if
+ * it belongs there. 1 after the last.
  */
 __attribute__((noinline)) int trunk_settle(__u32 which)
 {

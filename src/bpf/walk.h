@@ -335,9 +335,16 @@ __attribute__((noinline)) int walk_steps(__u32 which)
 	return 0;
 }
 
-/* The whole stack of s->regs into s->user_frames; its id in s->hash, its note in s->cut. */
-static __always_inline void walk_user(struct scratch *s, struct task_struct *task, __u64 now, bool compat)
+/* The whole stack of s->saved into s->user_frames; its id in s->hash, its note in s->cut. */
+__attribute__((noinline)) int walk_user(__u32 which)
 {
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	bool compat;
+
+	if (!s)
+		return 0;
+	s->pid = s->key.pid;
+	s->process = wire_process_id(s->key.pid, s->key.start);
 	s->frames = 0;
 	s->frames_fp = 0;
 	s->frames_row = 0;
@@ -347,19 +354,19 @@ static __always_inline void walk_user(struct scratch *s, struct task_struct *tas
 	s->all_regs = 0;
 	arch_fill_few(&s->regs, &s->saved);
 	s->uprobe_at = UPROBE_UNREAD;
-	s->cut = 0;
+	compat = arch_is_compat(&s->saved);
+	s->cut = compat ? WIRE_cut_compat : 0;
 	s->window_start = WINDOW_NONE;
-	mapping_begin(s, task, now);
+	mapping_begin(s);
 	trunk_begin(s);
-	if (compat)
-		s->cut = WIRE_cut_compat;
 	for (int i = 0; i <= 2 * WIRE_USER_FRAMES / WALK_STEPS && !compat; i++) /* it may begin anew once */
-		if (walk_steps(s->which))
+		if (walk_steps(which))
 			break;
 	if (s->cut)
 		walk_add(s, 0, WIRE_WHERE(WIRE_FRAME_CUT, s->cut));
 	trunk_end(s);
 	s->hash = s->hash ?: 1;
+	return 0;
 }
 
 #endif

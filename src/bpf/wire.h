@@ -257,7 +257,7 @@ enum wire_unwind {
 	WIRE_UNWIND_OFF, /* the leaf alone */
 };
 
-/* What hardly ever is so goes out of the way: a program that runs a hundred times a second finds no code in the caches. */
+/* What hardly ever is so goes out of the way: at a hundred runs a second, no code is in the caches. */
 #define WIRE_RARE(x) __builtin_expect(!!(x), 0)
 
 /* Registers by DWARF's numbers. In a caller only those that calls preserve mean anything. */
@@ -365,8 +365,8 @@ static inline __attribute__((always_inline)) __u64 wire_mix(__u64 hash, __u64 wo
 	return hash ^ hash >> 32;
 }
 
-/* The id of a stack, frame by frame, from the root to the leaf. What is multiplied depends on the run as well, so that no frames can be made up
- * whose words cancel out. */
+/* The id of a stack, frame by frame, from the root to the leaf. What is multiplied depends on the run as well, so that
+ * no frames can be made up whose words cancel out. */
 static inline __attribute__((always_inline)) __u64 wire_mix_frame(__u64 seed, __u64 hash, __u64 owner, __u64 where)
 {
 	return wire_mix(hash, where ^ owner * (seed | 1));

@@ -5,8 +5,9 @@
  *
  *   int STEP_READ(void *into, __u32 len, __u64 address);    0 when all of it could be read
  *
- * and may define STEP_READ_STACK, with the registers before the rest, for one or two words of the stack, of which a walk
- * reads many close together. It then calls one step function per rule kind. A step leaves the registers alone unless it returns STEP_MORE.
+ * and may define STEP_READ_STACK, with the registers before the rest, for one or two words of the stack, of which a
+ * walk reads many close together. It then calls one step function per rule kind. A step leaves the registers alone
+ * unless it returns STEP_MORE.
  */
 #ifndef WICK_UNWIND_STEP_H
 #define WICK_UNWIND_STEP_H

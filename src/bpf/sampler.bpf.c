@@ -140,15 +140,14 @@ __attribute__((noinline)) int sample_new(__u32 which)
 	return lost ?: count_key(s->generation, &s->key, c);
 }
 
-/* A stack that came to a file without a table. 0 if user space will see to it. */
-__attribute__((noinline)) int sample_early(__u32 which)
+__attribute__((noinline)) int sample_event(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct wire_counters *c = s ? counters_of(s->generation) : NULL;
 
-	if (!s || settings.unwind != WIRE_UNWIND_AUTO || settings.no_tree)
-		return 1;
-	count_group(s->key.cgroup);
-	return !early_send(which);
+	if (c)
+		count_event(&s->key, s->now, c);
+	return 0;
 }
 
 /* Takes the stacks and counts them. The counter to raise. */
@@ -165,7 +164,7 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 	s->mm = (__u64)BPF_CORE_READ(task, mm);
 	if (settings.user && s->mm && task_user_regs(task, ctx, s)) {
 		walk_user(s->which);
-		if (WIRE_RARE(s->early) && !sample_early(s->which))
+		if (WIRE_RARE(s->early) && early_send(s->which))
 			return WIRE_total_deferred;
 		key->user = s->hash;
 	}
@@ -234,7 +233,7 @@ int on_tick(struct arch_context *ctx)
 	if (result < WIRE_COUNTERS)
 		c->value[result]++;
 	if (result == WIRE_total_counted && settings.want_events)
-		count_event(&s->key, s->now, c);
+		sample_event(which);
 	return 0;
 }
 

@@ -75,19 +75,19 @@ static NOINLINE void last(unsigned int path)
 #define CALL(n, path) (path >> n & 1 ? right_##n(path) : left_##n(path))
 
 /* What the frame pointer's register holds is nobody's frame. */
-#define USE_FP()                                                                                                    \
-	({                                                                                                          \
-		uint64_t value = next_noise();                                                                      \
-                                                                                                                    \
+#define USE_FP()                                                                                                     \
+	({                                                                                                           \
+		uint64_t value = next_noise();                                                                       \
+                                                                                                                     \
 		__asm__ volatile("mov %0, %%rbp" ::"r"(value) : "rbp", "rbx", "r12", "r13", "r14", "r15", "memory"); \
 	})
 
 /* A frame of 16 or 32 bytes more, found by the frame pointer alone. */
-#define USE_ROOM()                                               \
-	({                                                       \
+#define USE_ROOM()                                                 \
+	({                                                         \
 		char *room = alloca(16 + (next_noise() & 1) * 16); \
-                                                                 \
-		__asm__ volatile("" ::"r"(room) : "memory");     \
+                                                                   \
+		__asm__ volatile("" ::"r"(room) : "memory");       \
 	})
 
 TWINS(3, (void)0, last(path))

@@ -19,6 +19,7 @@ check "the sums hold" exact
 check "the busy program was seen" some '^shares;'
 check "by its file" some '^shares;.*;(shares\+0x|hot70)'
 record --events 2
+[ "$status" -eq 0 ] || wick record --debug --events -o /tmp/debug.folded 1 2>&1 | tail -n 60 | sed 's/^/# /'
 check "--events: the sums hold" exact
 check "--events: each sample has its time" timed
 record -e cycles 1

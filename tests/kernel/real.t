@@ -169,13 +169,17 @@ sums_right() {
 	jq -e '.samples.taken == .samples.counted + ([.samples.lost[]] | add)' "$T/x.json" >/dev/null || echo "$1" >>"$T/sums"
 }
 
+# perf is told when to begin, and says when it has
 perf_with() {
 	local name=$1
 	shift
-	start "$T/perf.out" perf record -q -e cpu-clock -F "$hz" -a -o "$T/perf.data" "$@"
-	wait_for 20 sampling "$started"
+	start "$T/perf.out" perf record -q -e cpu-clock -F "$hz" -a -o "$T/perf.data" -D -1 --control "fifo:$T/control,$T/answer" "$@"
+	while read -rt 0.01 <&8; do :; done # what it answered last time
+	echo enable >"$T/control"
+	read -rt 20 <"$T/answer" || diag "perf does not begin: $(cat "$T/perf.out")"
 	load "$name"
-	end "$started"
+	echo stop >"$T/control"
+	if ! wait_for 60 gone "$started"; then stop "$started"; fi
 	perf script -i "$T/perf.data" --no-inline -F comm,ip,sym,dso 2>/dev/null |
 		perl "$tests_dir/realstacks" perf "$names"
 }
@@ -188,6 +192,8 @@ tool_dwarf() {
 	perf_with "$1" --call-graph dwarf,32768
 }
 
+mkfifo "$T/control" "$T/answer"
+exec 7<>"$T/control" 8<>"$T/answer" # so that opening one does not wait for the other side
 tools=(wick perf)
 [ "$rounds" -eq 1 ] || tools+=(dwarf)
 for ((round = 0; round < rounds; round++)); do
@@ -315,7 +321,7 @@ judge() {
 		my $wick = median(@{$captured{wick}});
 		my $noise = 100 * 3 / sqrt($n{wick}[0] || 1);
 		$noise = 0 if @{$captured{wick}} > 1;
-		my $level = $wick >= median(@{$captured{perf}}) - 2 - $noise;
+		my $level = $wick > 0 && $wick >= median(@{$captured{perf}}) - 2 - $noise;
 		my $share = $n{wick}[1] ? 100 * $n{wick}[2] / $n{wick}[1] : 0;
 		my $whole = $n{wick}[1] >= 50 && $share >= 99;
 		my $dwarf = !$captured{dwarf} || !ahead($captured{dwarf}, $captured{wick}) && !ahead($rooted{dwarf}, $rooted{wick});
@@ -324,7 +330,11 @@ judge() {
 		print join ", ", map { sprintf "%s %.1f %%", $_, median(@{$captured{$_}}) } grep { $_ ne "wick" } sort keys %captured;
 		printf "), to the root %.2f %% of %d (", $share, $n{wick}[1];
 		print join ", ", map { sprintf "%s %.1f %%", $_, median(@{$rooted{$_}}) } grep { $_ ne "wick" } sort keys %rooted;
-		print ")\n";' "$T/data.txt" "$1" "$hz"
+		print ")\n";
+		if (@{$captured{wick}} > 1) {
+			print STDERR "# $name, rounds: ", join("; ", map { my $tool = $_;
+				join " ", $tool, map { sprintf "%.1f", $_ } @{$captured{$tool}} } sort keys %captured), "\n";
+		}' "$T/data.txt" "$1" "$hz"
 }
 
 for name in "${loads[@]}"; do

@@ -246,7 +246,7 @@ measure_short() {
 	start "$T/meter" meter "$group"
 	wait_for 20 test -s "$T/meter"
 	for ((round = 0; round < (rounds > 5 ? rounds : 5); round++)); do
-		run "$WICK" record -F "$short_hz" --events -o "$T/short.wick" -o "$T/short.folded" 4
+		run "$WICK" record -F "$short_hz" --events -o "$T/short.wick" -o "$T/short.folded" 6
 		[ "$status" -eq 0 ] || diag "wick ended with $status: $(cat "$T/stderr")"
 		"$listevents" "$T/short.wick" >"$T/events.$round"
 		perl "$tests_dir/realstacks" folded "$names" "$T/bad.short" <"$T/short.folded" >>"$T/short.roots"

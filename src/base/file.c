@@ -29,6 +29,7 @@
 #define TEMP_MARK ".wick-"
 #define TEMP_RANDOM 6
 #define TEMP_TRIES 100
+#define PROC_NAME 32
 
 struct output {
 	int fd;
@@ -36,7 +37,8 @@ struct output {
 	bool standard; /* the descriptor is not ours to close */
 	char *path;    /* as the user wrote it, for messages */
 	char *target;  /* the file to replace, links followed; NULL if written directly */
-	char *temp;    /* what will replace it; NULL when there is nothing to clean up */
+	bool nameless; /* what will replace it has no name yet */
+	char *temp;    /* the name of what will replace it; NULL when there is nothing to clean up */
 	size_t pending_len;
 	char pending[PENDING_SIZE];
 };
@@ -174,8 +176,28 @@ static int temp_name(const char *target, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Makes the temporary file beside the target. `old` is the file that it will replace, or NULL. */
-static int open_temp(struct output *output, const struct stat *old)
+/* For linkat(): the way to give a name to an open file. */
+static void proc_name(int fd, char name[PROC_NAME])
+{
+	snprintf(name, PROC_NAME, "/proc/self/fd/%d", fd);
+}
+
+/* A file in the target's folder that has no name: whatever happens to us, nothing is left of it. Not everywhere. */
+static int open_nameless(const char *target, mode_t mode)
+{
+	autofree char *folder = beside(target, ".");
+	int fd = folder ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode) : -1;
+	char name[PROC_NAME];
+
+	proc_name(fd, name);
+	if (fd >= 0 && access(name, F_OK) < 0) { /* then it could never get one */
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int open_named(struct output *output, mode_t mode)
 {
 	for (int i = 0; i < TEMP_TRIES; i++) {
 		autofree char *temp = NULL;
@@ -183,22 +205,57 @@ static int open_temp(struct output *output, const struct stat *old)
 
 		if (err)
 			return err;
-		/* At no time open to more people than the file that it replaces. */
-		output->fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? old->st_mode & 0777 : 0666);
+		output->fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 		if (output->fd >= 0) {
 			output->temp = temp;
 			temp = NULL;
-			break;
+			return 0;
 		}
 		if (errno != EEXIST)
 			return -errno;
 	}
-	if (output->fd < 0)
-		return -EEXIST;
+	return -EEXIST;
+}
+
+/* Makes the temporary file beside the target. `old` is the file that it will replace, or NULL. */
+static int open_temp(struct output *output, const struct stat *old)
+{
+	mode_t mode = old ? old->st_mode & 0777 : 0666; /* at no time open to more people than what it replaces */
+	int err = 0;
+
+	output->fd = open_nameless(output->target, mode);
+	output->nameless = output->fd >= 0;
+	if (!output->nameless)
+		err = open_named(output, mode);
+	if (err)
+		return err;
 	/* Owner first, because changing it may change the mode. Where that is not allowed the file is still written. */
 	if (old && (fchown(output->fd, old->st_uid, old->st_gid) == 0 || old->st_uid == geteuid()))
 		return fchmod(output->fd, old->st_mode & 0777) == 0 || errno == EPERM ? 0 : -errno;
 	return 0;
+}
+
+/* The target's name if it is free; else one beside it, to be renamed. */
+static int give_name(struct output *output)
+{
+	char name[PROC_NAME];
+
+	proc_name(output->fd, name);
+	if (linkat(AT_FDCWD, name, AT_FDCWD, output->target, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	for (int i = 0; i < TEMP_TRIES && errno == EEXIST; i++) {
+		autofree char *temp = NULL;
+		int err = temp_name(output->target, &temp);
+
+		if (err)
+			return err;
+		if (linkat(AT_FDCWD, name, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) == 0) {
+			output->temp = temp;
+			temp = NULL;
+			return 0;
+		}
+	}
+	return -errno;
 }
 
 /* Can the file be replaced: is it what the links lead to, and are we meant to write it? */
@@ -329,13 +386,16 @@ static int close_output(struct output *output)
 int output_commit(struct output *output)
 {
 	int err = output->fd < 0 ? -EBADF : flush(output);
+	char *temp;
 	int closed;
 
 	if (err)
 		return output_fail(output, err);
 	/* Without this a crash soon after the rename may leave an empty file where a whole one was. */
-	if (output->temp && fsync(output->fd) < 0 && errno != EINVAL)
+	if ((output->temp || output->nameless) && fsync(output->fd) < 0 && errno != EINVAL)
 		err = -errno;
+	if (!err && output->nameless)
+		err = give_name(output);
 	closed = close_output(output);
 	if (!err)
 		err = closed;
@@ -343,8 +403,9 @@ int output_commit(struct output *output)
 		err = -errno;
 	if (err)
 		return output_fail(output, err);
-	free(output->temp);
+	temp = output->temp;
 	output->temp = NULL;
+	free(temp);
 	return 0;
 }
 

@@ -15,9 +15,10 @@ int file_read_fd(int fd, size_t limit, struct buf *ret);
 int file_write_all(int fd, const void *data, size_t len);
 
 /*
- * An output: a path, or "-" for standard output. For a path the bytes go to a temporary file beside it that takes its
- * name at output_commit; a path that is not a regular file (a device, a FIFO) is written to directly. Opening fails
- * early, before any work is done, when the place cannot be written.
+ * An output: a path, or "-" for standard output. For a path the bytes go to a temporary file in its folder, without
+ * a name where the file system can do that, that takes its name at output_commit; a path that is not a regular file (a
+ * device, a FIFO) is written to directly. Opening fails early, before any work is done, when the place cannot be
+ * written.
  */
 struct output;
 

@@ -756,11 +756,30 @@ int collect_stop(struct collect *collect)
 	return err;
 }
 
+/* A file that has names, or whose functions are known by their bounds, may still have no table. */
+static void note_refusals(struct collect *collect)
+{
+	struct profile *profile = collect->profile;
+	uint32_t stripped = profile_string(profile, "stripped");
+
+	for (uint32_t i = 1; collect->tables && i < profile_count(profile, PROFILE_FILES); i++) {
+		const uint64_t *id = map_get(&collect->file_ids, i);
+		const char *reason = id ? tables_refusal(collect->tables, *id) : NULL;
+		uint32_t string = reason ? profile_string(profile, reason) : PROFILE_FULL;
+		uint32_t before = profile_file(profile, i)->reason;
+
+		if (string != PROFILE_FULL && (before == PROFILE_NONE || before == stripped))
+			profile_file(profile, i)->reason = string;
+	}
+}
+
 int collect_name(struct collect *collect)
 {
 	int err = collect->options.raw ? 0 : namer_run(collect->namer);
 
-	if (!err)
-		count_self(collect);
-	return err;
+	if (err)
+		return err;
+	note_refusals(collect);
+	count_self(collect);
+	return 0;
 }

@@ -180,9 +180,13 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd)
 	}
 	unit->fd = fd;
 	unit->pid = pid;
-	set_reason(unit, "file_gone", fd < 0 ? strlen("file_gone") : 0);
-	if (fd < 0)
+	if (fd < 0) {
+		const char *reason = fd == -EINVAL ? "not_a_file" : "file_gone";
+
+		set_reason(unit, reason, strlen(reason));
 		return;
+	}
+	set_reason(unit, "", 0);
 	ask_write(&(struct ask){ .kind = ASK_IDENTIFY }, &request);
 	if (!buf_error(&request))
 		worker_ask(namer->options.worker, request.data, request.len, &fd, 1, identified, unit);

@@ -10,6 +10,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,6 +31,7 @@
 #include "worker/worker.h"
 
 #define SLABS_MAX 256
+#define REASON_LEN 32
 
 struct slab {
 	int fd;
@@ -42,6 +44,7 @@ struct table {
 	uint64_t id; /* of the file */
 	int fd;
 	bool asked, refused, published, debug_tried;
+	char reason[REASON_LEN]; /* if refused */
 	struct wire_table wire;
 	uint64_t rows;
 };
@@ -144,8 +147,7 @@ static void refuse(struct table *table, const char *reason)
 	tables->stats.refused += !strcmp(reason, "unwind_memory") || !strcmp(reason, "too_many_tables");
 	bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &table->id, &none, BPF_ANY);
 	sampler_tables_changed(tables->options.sampler);
-	if (tables->options.refused)
-		tables->options.refused(tables->options.arg, table->id, reason);
+	snprintf(table->reason, sizeof(table->reason), "%s", reason);
 }
 
 /* ---- room ---- */
@@ -415,7 +417,7 @@ static void built(void *arg, int err, const void *reply, size_t len)
 	struct table *table = arg;
 	struct answer_reader answer = { 0 };
 	enum answer_kind kind = ANSWER_NO_ROWS;
-	char reason[64] = "unwind_failed";
+	char reason[REASON_LEN] = "unwind_failed";
 	const char *text;
 	size_t text_len;
 
@@ -483,6 +485,13 @@ void tables_again(struct tables *tables, uint64_t id)
 bool tables_knows(const struct tables *tables, uint64_t id)
 {
 	return map_get(&tables->by_file, id);
+}
+
+const char *tables_refusal(const struct tables *tables, uint64_t id)
+{
+	uint64_t *slot = map_get(&tables->by_file, id);
+
+	return slot && tables->list[*slot - 1]->refused ? tables->list[*slot - 1]->reason : NULL;
 }
 
 /* The last row of the page that is not above the offset, as the kernel side finds it. */

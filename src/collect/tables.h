@@ -22,8 +22,6 @@ struct tables_options {
 	uint64_t bytes; /* budget */
 	/* Opens the debug file of a file that has no words of its own; -errno if there is none. May be NULL. */
 	int (*find_debug)(void *arg, uint64_t id, const struct symbols_debug *debug);
-	/* A file has no table, and why. May be NULL. */
-	void (*refused)(void *arg, uint64_t id, const char *reason);
 	void *arg;
 };
 
@@ -37,7 +35,8 @@ void tables_free(struct tables *tables);
  */
 void tables_want(struct tables *tables, uint64_t id, int fd);
 void tables_again(struct tables *tables, uint64_t id);
-bool tables_knows(const struct tables *tables, uint64_t id); /* whether it was ever asked for */
+bool tables_knows(const struct tables *tables, uint64_t id);          /* whether it was ever asked for */
+const char *tables_refusal(const struct tables *tables, uint64_t id); /* why the file has none; NULL: no such reason */
 
 /* The rule for an offset in a file. 1: it is there; 0: the file has none; -EAGAIN: not known yet. */
 int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include <zstd.h>
 
 #include "base/buf.h"
@@ -378,7 +379,7 @@ static int read_header(const struct reader *reader, struct cursor *file, struct 
 	if (section.cut)
 		section.stored_len = cursor_left(file);
 	section.stored = cursor_bytes(file, (size_t)section.stored_len);
-	if (!section.cut && wick_sum(header, section.stored, (size_t)section.stored_len) != sum)
+	if (!section.cut && WICK_SUM(header, section.stored, (size_t)section.stored_len) != sum)
 		return fail_plain(-EINVAL, "damaged: the check sum of section %s is wrong", section.tag);
 	*ret = section;
 	return 0;

@@ -362,10 +362,21 @@ static int write_breaks(struct report *report)
 		return err;
 	qsort_r(list, len, sizeof(*list), compare_breaks, &report->tally);
 	write_row_heading(report, "SAMPLES", "HAVE STACKS CUT IN", "WITH");
-	for (size_t i = 0; i < len && i < BREAKS_SHOWN; i++)
-		write_row(report, list[i].value, report->tally.modules[(uint32_t)list[i].key].name,
-			  report->tally.functions[list[i].key >> 32].name);
-	return 0;
+	for (size_t i = 0; i < len && i < BREAKS_SHOWN && !err; i++) {
+		const struct tally_module *module = &report->tally.modules[(uint32_t)list[i].key];
+		autobuf struct buf why = { 0 };
+
+		buf_adds(&why, report->tally.functions[list[i].key >> 32].name);
+		if (module->reason) {
+			buf_adds(&why, " (file: ");
+			add_reason(report, module, &why);
+			buf_addc(&why, ')');
+		}
+		err = buf_error(&why);
+		if (!err)
+			write_row(report, list[i].value, module->name, why.data);
+	}
+	return err;
 }
 
 static void add_sum(struct buf *out, const char *name, uint64_t value)

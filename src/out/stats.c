@@ -167,6 +167,23 @@ static int add_processes(struct json *json, const struct profile *profile)
 	return err;
 }
 
+/* Files that could not be read as they should, and why. */
+static void add_files(struct json *json, const struct profile *profile)
+{
+	json_array(json, "files");
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_FILES); i++) {
+		const struct profile_file *file = profile_file(profile, i);
+
+		if (!file->reason)
+			continue;
+		json_object(json, NULL);
+		add_string(json, profile, "path", file->path);
+		add_string(json, profile, "reason", file->reason);
+		json_end(json, '}');
+	}
+	json_end(json, ']');
+}
+
 int stats_write(const struct profile *profile, struct buf *out)
 {
 	struct json json = { .out = out };
@@ -177,6 +194,7 @@ int stats_write(const struct profile *profile, struct buf *out)
 	add_accounting(&json, profile);
 	add_self(&json, profile);
 	err = add_processes(&json, profile);
+	add_files(&json, profile);
 	json_end(&json, '}');
 	buf_addc(out, '\n');
 	return err ? err : buf_error(out);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include <zstd.h>
 
 #include "base/buf.h"
@@ -215,7 +216,7 @@ static int add_section(struct buf *out, const char *tag, uint32_t flags, const s
 	buf_u64(&header, raw->len);
 	if (buf_error(&header))
 		return buf_error(&header);
-	buf_u64(&header, wick_sum(header.data, stored, len));
+	buf_u64(&header, WICK_SUM(header.data, stored, len));
 	buf_add(out, header.data, header.len);
 	if (len)
 		buf_add(out, stored, len);

@@ -34,7 +34,7 @@ struct profile_file {
 	uint64_t generation, mtime_ns; /* these tell apart what was one inode after the other, or rewritten in place */
 	uint32_t path;                 /* string */
 	uint32_t build_id;             /* string of raw bytes */
-	uint32_t reason;               /* string: why it has no build id or names; NONE if it has */
+	uint32_t reason;               /* string: why it has no build id, names or unwind table; NONE if it has */
 };
 
 struct profile_frame {

@@ -6,9 +6,7 @@
 #ifndef WICK_PROFILE_WICK_FORMAT_H
 #define WICK_PROFILE_WICK_FORMAT_H
 
-#include <stddef.h>
 #include <stdint.h>
-#include <xxhash.h>
 
 /* A byte above 127, CR LF and ^Z: transfer as text damages at least one of them. */
 #define WICK_MAGIC "\x8dWICK\r\n\x1a"
@@ -74,11 +72,11 @@
 	FIELD(version)           \
 	FIELD(command)
 
-/* Over the header as well, so that a damaged tag or length is not taken for an unknown section. */
-static inline uint64_t wick_sum(const void *header, const void *stored, size_t len)
-{
-	return XXH64(stored, len, XXH64(header, WICK_SUMMED_LEN, 0));
-}
+/*
+ * Over the header as well, so that a damaged tag or length is not taken for an unknown section. Who reads or writes
+ * brings xxhash.h: the model does without libraries.
+ */
+#define WICK_SUM(header, stored, len) XXH64(stored, len, XXH64(header, WICK_SUMMED_LEN, 0))
 
 /* Small differences of either sign become small numbers. */
 static inline uint64_t wick_zigzag(uint64_t value, uint64_t previous)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/buf.h"
 #include "in/in.h"
@@ -34,7 +35,7 @@ static void repair_sums(uint8_t *data, size_t len)
 
 		if (stored > len - at - WICK_HEADER_LEN)
 			return;
-		sum = wick_sum(data + at, data + at + WICK_HEADER_LEN, stored);
+		sum = WICK_SUM(data + at, data + at + WICK_HEADER_LEN, stored);
 		for (unsigned int i = 0; i < 8; i++)
 			data[at + WICK_SUMMED_LEN + i] = (uint8_t)(sum >> 8 * i);
 		at += WICK_HEADER_LEN + stored;

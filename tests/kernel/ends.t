@@ -70,15 +70,29 @@ is 'hottest first' "$(sed 's/.* //' "$T/two.folded")" "$(sed 's/.* //' "$T/two.f
 is 'identical lines are added up' "$(sed 's/ [0-9]*$//' "$T/two.folded" | sort | uniq -d)" ''
 
 # Nobody sees half a file: an old one stays until the new one is whole.
-echo old >"$T/old.folded"
-start /dev/null "$WICK" record -F 999 -p "$load" -o "$T/old.folded"
+# What killed it cannot be caught: the new one has no name until it is whole, where the file system knows such files.
+mkdir "$T/killed"
+echo old >"$T/killed/old.folded"
+start /dev/null "$WICK" record -F 999 -p "$load" -o "$T/killed/old.folded" -o "$T/killed/new.wick"
 wait_for 20 sampling "$started"
-is 'while it runs, the old file is there' "$(cat "$T/old.folded")" old
+is 'while it runs, the old file is there' "$(cat "$T/killed/old.folded")" old
 kill -KILL "$started"
 wait "$started" 2>/dev/null
-is 'killed: the old file is there' "$(cat "$T/old.folded")" old
-run "$WICK" record -F 999 -p "$load" -o "$T/old.folded" 1
-shares_hold 'then replaced' "$T/old.folded" ends "$PROGS/shares"
+is 'killed: the old file is there' "$(cat "$T/killed/old.folded")" old
+if perl -MFcntl -e 'sysopen my $f, $ARGV[0], O_WRONLY | 020200000 or exit 1' "$T/killed"; then # O_TMPFILE
+	is 'killed: nothing else is' "$(cd "$T/killed" && echo .[!.]* *)" '.[!.]* old.folded'
+else
+	skip 'killed: nothing else is' 'this file system has no files without names'
+fi
+run "$WICK" record -F 999 -p "$load" -o "$T/killed/old.folded" 1
+shares_hold 'then replaced' "$T/killed/old.folded" ends "$PROGS/shares"
+for name in old.folded another.folded; do # without /proc a file cannot get a name later: it has one from the beginning
+	run unshare -m bash -c 'mount --make-rprivate / && mount -t tmpfs none /proc && exec "$1" convert "$2" -o "$3"' - \
+		"$WICK" "$T/x.folded" "$T/killed/$name"
+	is "no /proc, $name: exit" "$status" 0
+	ok "no /proc, $name: written" cmp -s "$T/x.folded" "$T/killed/$name"
+done
+is 'no /proc: nothing else' "$(cd "$T/killed" && echo .[!.]* *)" '.[!.]* another.folded old.folded'
 
 mkdir "$T/clean"
 run "$WICK" record -o "$T/clean/x.folded" -o "$T/clean/x.wick" --stats "$T/clean/x.json" 0.2

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # No wrong name on real programs: a load of packaged ones is recorded, and every place in every file that was sampled is
-# asked of eu-addr2line and readelf as well.
+# asked of eu-addr2line, readelf and objdump as well, every place in the kernel of kallsyms.
 
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -40,10 +40,10 @@ chmod +x load
 run "$WICK" record -F 997 --demangle no -o x.wick --stats x.json -- ./load "$(readlink -f "$WICK")" "$tests_dir/../src"
 is 'packaged programs: runs' "$status" 0 || diag "$(tail -3 stderr)"
 "$listframes" x.wick >frames
-holds 'a load worth the name' "$(grep -c '^user' frames) > 1500 && $(grep '^user' frames | cut -f2 | sort -u | wc -l) >= 15"
+holds 'a load worth the name' "$(grep -c '^user' frames) > 1500 && $(grep -c '^kernel' frames) > 200 && $(grep '^user' frames | cut -f2 | sort -u | wc -l) >= 15"
 is 'nobody died' "$(stat_of x.json .notes.worker_deaths)" 0
 "$tests_dir/framesagree" <frames >agree 2>&1
-is 'names agree with eu-addr2line and readelf' "$?" 0 || diag "$(head -12 agree)"
+is 'names agree with eu-addr2line, readelf, objdump and kallsyms' "$?" 0 || diag "$(head -12 agree)"
 diag "$(tail -1 agree)"
 
 # Few places have no name: what linkers and assembly leave between functions

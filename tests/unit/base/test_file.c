@@ -170,7 +170,7 @@ static void test_appears_only_at_commit(void **state)
 	assert_int_equal(output_open(&output, "new.svg"), 0);
 	assert_int_equal(output_write(output, "half ", 5), 0);
 	assert_int_equal(access("new.svg", F_OK), -1);
-	assert_int_equal(count_files("."), 1);
+	assert_true(count_files(".") <= 1); /* none where files can be without a name */
 	assert_int_equal(output_write(output, "whole", 5), 0);
 	assert_int_equal(output_commit(output), 0);
 	output_free(output);

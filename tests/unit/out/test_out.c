@@ -117,7 +117,8 @@ static void test_stats_example(void **state)
 		"\"frames\":{\"row\":1300,\"fp\":2000,\"user\":300},\"median_depth\":2},"
 		"{\"pid\":4242,\"comm\":\"a;b\\nc\\u001b\xef\xbf\xbd\",\"exe\":\"/tmp/e\\\"vil\",\"samples\":100,"
 		"\"user_samples\":100,\"complete\":100,\"incomplete\":{},"
-		"\"frames\":{\"row\":0,\"fp\":0,\"user\":0},\"median_depth\":2}]}\n");
+		"\"frames\":{\"row\":0,\"fp\":0,\"user\":0},\"median_depth\":2}],"
+		"\"files\":[{\"path\":\"\",\"reason\":\"file_gone\"}]}\n");
 }
 
 static void test_stats_of_nothing(void **state)
@@ -127,7 +128,21 @@ static void test_stats_of_nothing(void **state)
 	assert_int_equal(stats_write(f->profile, &f->out), 0);
 	assert_contains(&f->out, "\"left_out\":{\"idle\":0,\"filter\":0,\"self\":0},\"missed\":0,");
 	assert_contains(&f->out, "\"frames\":{\"row\":0,\"fp\":0,\"user\":0},");
-	assert_contains(&f->out, "\"processes\":[]}");
+	assert_contains(&f->out, "\"processes\":[],\"files\":[]}");
+}
+
+static void test_stats_files(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *p = f->profile;
+	const struct profile_file good = { .path = profile_string(p, "/lib/good.so"), .inode = 1 };
+	const struct profile_file bad = { .path = profile_string(p, "/lib/b\"ad.so"),
+					  .inode = 2,
+					  .reason = profile_string(p, "bad_elf") };
+
+	assert_true(profile_add_file(p, &good) && profile_add_file(p, &bad));
+	assert_int_equal(stats_write(p, &f->out), 0);
+	assert_contains(&f->out, "\"files\":[{\"path\":\"/lib/b\\\"ad.so\",\"reason\":\"bad_elf\"}]}");
 }
 
 static void test_stats_bpf_time(void **state)
@@ -165,7 +180,8 @@ static void test_stats_processes(void **state)
 		"{\"pid\":3,\"comm\":\"\",\"exe\":\"\",\"samples\":1,\"user_samples\":0,\"complete\":0,"
 		"\"incomplete\":{},\"frames\":{\"row\":0,\"fp\":0,\"user\":0},\"median_depth\":0},"
 		"{\"pid\":9,\"comm\":\"\",\"exe\":\"\",\"samples\":1,\"user_samples\":1,\"complete\":0,"
-		"\"incomplete\":{\"compat\":1},\"frames\":{\"row\":0,\"fp\":0,\"user\":0},\"median_depth\":0}]}");
+		"\"incomplete\":{\"compat\":1},\"frames\":{\"row\":0,\"fp\":0,\"user\":0},\"median_depth\":0}],"
+		"\"files\":[]}");
 }
 
 #define with_profile(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -179,6 +195,7 @@ int main(void)
 		with_profile(test_folded_of_nothing),
 		with_profile(test_stats_example),
 		with_profile(test_stats_of_nothing),
+		with_profile(test_stats_files),
 		with_profile(test_stats_bpf_time),
 		with_profile(test_stats_processes),
 	};

@@ -219,6 +219,14 @@ __attribute__((noinline)) int early_return(__u32 which)
 	return 0;
 }
 
+__attribute__((noinline)) int early_returns(__u32 which)
+{
+	for (int i = 0; i < UPROBE_DEPTH; i++)
+		if (early_return(which))
+			return 1;
+	return 0;
+}
+
 /* Sends the sample of s->key. True if user space will count it. Apart from what all other samples need. */
 __attribute__((noinline)) int early_send(__u32 which)
 {
@@ -242,7 +250,7 @@ __attribute__((noinline)) int early_send(__u32 which)
 	early_stack(which);
 	s->uprobe_at = UPROBE_UNREAD;
 	for (int i = 0; i < UPROBE_DEPTH; i++)
-		if (early_return(which))
+		if (early_returns(which))
 			break;
 	len = early->head.stack_len;
 	asm volatile("" : "+r"(len));

@@ -216,6 +216,48 @@ static __always_inline __u64 index_of_mapping(__u64 at)
 	return at & (MAPPINGS - 1);
 }
 
+/* Puts the mapping that is in the scratch into the next place of the set, whose index is returned. */
+__attribute__((noinline)) int mapping_keep(__u32 which, __u64 flags)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mapping_set *set;
+	struct wire_table *table = NULL;
+	struct mapping found = {};
+	struct mm_struct *mm;
+	__u64 at;
+
+	if (!s)
+		return -1;
+	set = mapping_set(s);
+	mm = (void *)s->mm;
+	found.start = s->vm_start;
+	found.end = s->vm_end;
+	found.executable = flags & VM_EXEC;
+	if (s->vm_file) {
+		found.kind = WIRE_FRAME_FILE;
+		found.owner = s->file_id;
+		found.offset = s->vm_offset - found.start;
+	} else if (found.start == (__u64)BPF_CORE_READ((struct mm_struct___vdso *)mm, context.vdso)) {
+		found.kind = WIRE_FRAME_VDSO;
+		found.owner = 0; /* the same code in every process */
+		found.offset = -found.start;
+		s->file_id = WIRE_TABLE_VDSO;
+	} else {
+		found.kind = WIRE_FRAME_ANON;
+		found.owner = s->process;
+	}
+	if (found.kind != WIRE_FRAME_ANON) {
+		table = bpf_map_lookup_elem(&tables, &s->file_id);
+		if (table)
+			found.table = *table;
+		else
+			found.table.id = WIRE_TABLE_UNKNOWN;
+	}
+	at = index_of_mapping(set->next++);
+	set->items[at] = found;
+	return at;
+}
+
 /*
  * Finds the mapping of s->address. What is new goes into the next place of the set, whose index is returned; the
  * file's particulars stay in the scratch for whoever wants to announce it. Negative: nothing is mapped there.
@@ -224,59 +266,27 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct vm_area_struct *vma;
-	struct mapping_set *set;
-	struct wire_table *table;
-	struct mapping *found;
 	struct mm_struct *mm;
 	struct file *file;
-	__u64 at;
+	__u64 flags;
 
 	if (!s)
 		return -1;
-	set = mapping_set(s);
 	mm = (void *)s->mm;
 	vma = bpf_core_field_exists(mm->mm_mt) ? mapping_in_maple(s, which) : mapping_in_rb(s);
 	if (!vma || !mapping_covers(s, vma))
 		return -1;
-	at = index_of_mapping(set->next);
-	found = &set->items[at];
-	found->start = s->vm_start;
-	found->end = s->vm_end;
-	found->executable = BPF_CORE_READ(vma, vm_flags) & VM_EXEC;
-	found->table = (struct wire_table){};
+	flags = BPF_CORE_READ(vma, vm_flags);
 	file = BPF_CORE_READ(vma, vm_file);
 	s->vm_file = (__u64)file;
 	s->vm_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
 	if (file) {
 		mapping_file_key(&s->file_key, file);
-		found->kind = WIRE_FRAME_FILE;
-		found->owner = s->file_id = mapping_file_id(&s->file_key);
-		found->offset = s->vm_offset - s->vm_start;
-	} else if (s->vm_start == (__u64)BPF_CORE_READ((struct mm_struct___vdso *)mm, context.vdso)) {
-		found->kind = WIRE_FRAME_VDSO;
-		found->owner = 0; /* the same code in every process */
-		found->offset = -s->vm_start;
-		s->file_id = WIRE_TABLE_VDSO;
-	} else {
-		found->kind = WIRE_FRAME_ANON;
-		found->owner = s->process;
-		found->offset = 0;
+		s->file_id = mapping_file_id(&s->file_key);
 	}
-	if (found->kind != WIRE_FRAME_ANON) {
-		table = bpf_map_lookup_elem(&tables, &s->file_id);
-		if (table)
-			found->table = *table;
-		else
-			found->table.id = WIRE_TABLE_UNKNOWN;
-	}
-	if (!mapping_covers(s, vma) || file != BPF_CORE_READ(vma, vm_file)) {
-		found->start = found->end = 0;
+	if (!mapping_covers(s, vma) || file != BPF_CORE_READ(vma, vm_file))
 		return -1;
-	}
-	s->vm_start = found->start;
-	s->vm_end = found->end;
-	set->next = at + 1;
-	return at;
+	return mapping_keep(which, flags);
 }
 
 #define MAPPING_FILES_EACH 1024 /* of one process: no one shall take all the room there is */

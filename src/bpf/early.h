@@ -76,14 +76,16 @@ __attribute__((noinline)) int early_add(__u32 which)
 	return 0;
 }
 
-/* Adds the mappings of the leaf in the scratch, which ends at `max`. Non-zero if there is no room for all. */
-__attribute__((noinline)) int early_leaf_maps(__u32 which, __u64 max)
+/* Adds the mappings of the leaf in the scratch, which ends before s->early_next. Non-zero if not all have room. */
+__attribute__((noinline)) int early_leaf_maps(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	__u64 limit = (max >> 56 ? 1ULL << 56 : max) - 1;
+	__u64 max, limit;
 
 	if (!s)
 		return 1;
+	max = s->early_next - 1;
+	limit = (max >> 56 ? 1ULL << 56 : max) - 1;
 	s->leaf[0] = s->node[MAPLE_SLOTS];
 	for (int i = 1; i < MAPLE_SLOTS;
 	     i++) { /* a slot is in use if the pivot before it is not zero, nor the last one */
@@ -100,7 +102,7 @@ __attribute__((noinline)) int early_leaf_maps(__u32 which, __u64 max)
 	return 0;
 }
 
-/* The leaf of the maple tree that holds s->early_next: all its mappings. 1 if that fails, 2 at the end of the tree. */
+/* Reads the leaf of the maple tree that holds s->early_next. 1 if that fails, 2 at the end of the tree. */
 __attribute__((noinline)) int early_leaf(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
@@ -132,8 +134,6 @@ __attribute__((noinline)) int early_leaf(__u32 which)
 		entry = s->node[(mapping_slots(arange) + slot) & 31];
 	}
 	s->early_next = max + 1;
-	if (early_leaf_maps(which, max))
-		return 1;
 	return max >> 56 ? 2 : 0;
 }
 
@@ -164,8 +164,10 @@ static __always_inline bool early_find_maps(struct scratch *s, __u32 which)
 		for (int i = 0; i < EARLY_LEAVES; i++) {
 			int end = early_leaf(which);
 
+			if (end == 1 || early_leaf_maps(which))
+				return false;
 			if (end)
-				return end == 2;
+				return true;
 		}
 		return false;
 	}
@@ -219,14 +221,6 @@ __attribute__((noinline)) int early_return(__u32 which)
 	return 0;
 }
 
-__attribute__((noinline)) int early_returns(__u32 which)
-{
-	for (int i = 0; i < UPROBE_DEPTH; i++)
-		if (early_return(which))
-			return 1;
-	return 0;
-}
-
 /* Sends the sample of s->key. True if user space will count it. Apart from what all other samples need. */
 __attribute__((noinline)) int early_send(__u32 which)
 {
@@ -250,7 +244,7 @@ __attribute__((noinline)) int early_send(__u32 which)
 	early_stack(which);
 	s->uprobe_at = UPROBE_UNREAD;
 	for (int i = 0; i < UPROBE_DEPTH; i++)
-		if (early_returns(which))
+		if (early_return(which))
 			break;
 	len = early->head.stack_len;
 	asm volatile("" : "+r"(len));

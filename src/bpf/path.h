@@ -6,7 +6,7 @@
 #include "bpf/kernel.h"
 #include "bpf/wire.h"
 
-#define PATH_NAMES 7 /* times as many: more than any real path has; a deeper one loses its beginning */
+#define PATH_NAMES 48 /* more than any real path has; a deeper one loses its beginning */
 #define PATH_NAME_LEN 256
 
 enum path_user {
@@ -65,14 +65,6 @@ __attribute__((noinline)) int path_step(__u32 which)
 	return dentry == parent || p->used > WIRE_PATH_LEN - PATH_NAME_LEN;
 }
 
-__attribute__((noinline)) int path_steps(__u32 which)
-{
-	for (int i = 0; i < PATH_NAMES; i++)
-		if (path_step(which))
-			return 1;
-	return 0;
-}
-
 /* Reads the path of a file into the record of `which`; its length is in `used`. */
 static __always_inline struct path_scratch *path_of(__u32 which, struct file *file)
 {
@@ -84,7 +76,7 @@ static __always_inline struct path_scratch *path_of(__u32 which, struct file *fi
 	p->dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
 	p->mount = (__u64)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
 	for (int i = 0; i < PATH_NAMES; i++)
-		if (path_steps(which))
+		if (path_step(which))
 			break;
 	return p;
 }

@@ -9,7 +9,7 @@
 
 #include "bpf/state.h"
 
-#define UPROBE_DEPTH 8     /* times as many: the kernel keeps no more of them */
+#define UPROBE_DEPTH 64    /* the kernel keeps no more of them */
 #define UPROBE_UNREAD 1    /* in place of the next one: the list has not been looked at */
 #define UPROBE_COPY 128    /* bytes in which the copy of an instruction runs */
 #define UPROBE_ALIGN 0xfff /* what returns are led to is the beginning of a page */
@@ -47,19 +47,11 @@ __attribute__((noinline)) int uprobe_match(__u32 which)
 	return 1;
 }
 
-__attribute__((noinline)) int uprobe_matches(__u32 which)
-{
-	for (int i = 0; i < UPROBE_DEPTH; i++)
-		if (uprobe_match(which))
-			return 1;
-	return 0;
-}
-
 /* A function has been left by way of the kernel's page: puts the return address back that was on the stack. */
 __attribute__((noinline)) int uprobe_return(__u32 which)
 {
 	for (int i = 0; i < UPROBE_DEPTH; i++)
-		if (uprobe_matches(which))
+		if (uprobe_match(which))
 			break;
 	return 0;
 }

@@ -53,7 +53,7 @@ __attribute__((noinline)) int early_add(__u32 which)
 		return 1;
 	set = mapping_set(s);
 	vma = (void *)s->early_vma;
-	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+	if (s->early_vma <= MAPLE_RESERVED || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return 0;
 	s->address = BPF_CORE_READ(vma, vm_start);
 	at = mapping_find(which);
@@ -76,34 +76,15 @@ __attribute__((noinline)) int early_add(__u32 which)
 	return 0;
 }
 
-/* The leaf of the maple tree that holds s->early_next: all its mappings. Non-zero at the end of the tree. */
-__attribute__((noinline)) int early_leaf(__u32 which)
+/* Adds the mappings of the leaf in the scratch, which ends before s->early_next. Non-zero if not all have room. */
+__attribute__((noinline)) int early_leaf_maps(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	struct mm_struct *mm;
-	__u64 entry, max = ~0ULL, limit;
+	__u64 max, limit;
 
 	if (!s)
 		return 1;
-	mm = (void *)s->mm;
-	if (!bpf_core_field_exists(mm->mm_mt)) /* it is verified by itself, also where there is no such tree */
-		return 1;
-	entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
-	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
-		__u64 type = entry >> 3 & 15, arange = mapping_is_arange(type), slot, pivot, take;
-
-		if (entry <= MAPLE_RESERVED || !type || (!depth && (entry & 3) != 2) ||
-		    bpf_probe_read_kernel(s->node, MAPLE_NODE_SIZE, (void *)(entry & ~255ULL)))
-			return 1;
-		if (type == MAPLE_LEAF_64)
-			break;
-		slot = mapping_slot(s->node, s->early_next, arange);
-		pivot = s->node[(1 + slot) & 31];
-		take = ((slot + 1 - mapping_slots(arange)) & (pivot | -pivot)) >> 63; /* not the last, and not zero */
-		asm volatile("" : "+r"(take));
-		max += (pivot - max) * take;
-		entry = s->node[(mapping_slots(arange) + slot) & 31];
-	}
+	max = s->early_next - 1;
 	limit = (max >> 56 ? 1ULL << 56 : max) - 1;
 	s->leaf[0] = s->node[MAPLE_SLOTS];
 	for (int i = 1; i < MAPLE_SLOTS;
@@ -113,22 +94,47 @@ __attribute__((noinline)) int early_leaf(__u32 which)
 		asm volatile("" : "+r"(used));
 		s->leaf[i] = s->node[MAPLE_SLOTS + i] & -used;
 	}
-	s->early_next = max + 1;
-	return max >> 56 ? 2 : 0;
-}
-
-__attribute__((noinline)) int early_leaf_maps(__u32 which)
-{
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-
-	if (!s)
-		return 1;
 	for (int i = 0; i < MAPLE_SLOTS; i++) {
 		s->early_vma = s->leaf[i];
-		if (s->early_vma > MAPLE_RESERVED && early_add(which))
+		if (early_add(which))
 			return 1;
 	}
 	return 0;
+}
+
+/* Reads the leaf of the maple tree that holds s->early_next. 1 if that fails, 2 at the end of the tree. */
+__attribute__((noinline)) int early_leaf(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mm_struct *mm;
+	__u64 entry, max = ~0ULL;
+
+	if (!s)
+		return 1;
+	mm = (void *)s->mm;
+	if (!bpf_core_field_exists(mm->mm_mt)) /* it is verified by itself, also where there is no such tree */
+		return 1;
+	entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
+	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
+		__u64 type = mapping_type(entry), arange = mapping_is_arange(type), slot, pivot, take;
+		int found;
+
+		if (entry <= MAPLE_RESERVED || (!depth && (entry & 3) != 2))
+			return 1;
+		found = mapping_node(which, entry, s->early_next);
+		if (found < 0)
+			return 1;
+		if (type == MAPLE_LEAF_64)
+			break;
+		slot = found;
+		pivot = s->node[(1 + slot) & 31];
+		take = ((slot + 1 - mapping_slots(arange)) & (pivot | -pivot)) >> 63; /* not the last, and not zero */
+		asm volatile("" : "+r"(take));
+		max += (pivot - max) * take;
+		entry = s->node[(mapping_slots(arange) + slot) & 31];
+	}
+	s->early_next = max + 1;
+	return max >> 56 ? 2 : 0;
 }
 
 /* The next mapping of the list that kernels before 6.1 keep. */
@@ -199,22 +205,19 @@ __attribute__((noinline)) int early_stack(__u32 which)
 	return 0;
 }
 
-/* In the copy, returns that are probed lead to where they did before. */
-__attribute__((noinline)) int early_returns(__u32 which)
+/* The next return that is probed: in the copy of the stack it leads to where it did before. 0 to go on. */
+__attribute__((noinline)) int early_return(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct early_room *early = early_of_cpu();
+	__u64 at;
 
-	if (!s || !early)
-		return 0;
-	s->uprobe_at = UPROBE_UNREAD;
-	for (int i = 0; i < UPROBE_DEPTH && !uprobe_next(which); i++) {
-		__u64 at = s->uprobe_stack - early->head.stack_start;
-
-		asm volatile("" : "+r"(at));
-		if (at <= WIRE_EARLY_STACK - sizeof(__u64) && !(at & 7))
-			*(__u64 *)(early->stack + at) = s->uprobe_return;
-	}
+	if (!s || !early || uprobe_next(which))
+		return 1;
+	at = s->uprobe_stack - early->head.stack_start;
+	asm volatile("" : "+r"(at));
+	if (at <= WIRE_EARLY_STACK - sizeof(__u64) && !(at & 7))
+		*(__u64 *)(early->stack + at) = s->uprobe_return;
 	return 0;
 }
 
@@ -239,7 +242,10 @@ __attribute__((noinline)) int early_send(__u32 which)
 	early->head.stack_start = early->head.registers[STEP_SP];
 	early->head.stack_len = 0;
 	early_stack(which);
-	early_returns(which);
+	s->uprobe_at = UPROBE_UNREAD;
+	for (int i = 0; i < UPROBE_DEPTH; i++)
+		if (early_return(which))
+			break;
 	len = early->head.stack_len;
 	asm volatile("" : "+r"(len));
 	if (len > WIRE_EARLY_STACK)

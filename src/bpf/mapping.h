@@ -58,22 +58,39 @@ static __always_inline __u64 mapping_slots(__u64 arange)
 	return MAPLE_SLOTS - arange * (MAPLE_SLOTS - MAPLE_ARANGE_SLOTS);
 }
 
-static __always_inline struct vm_area_struct *mapping_in_maple(struct scratch *s)
+static __always_inline __u64 mapping_type(__u64 entry)
+{
+	return entry >> 3 & 15;
+}
+
+/* Reads the node of an entry into the scratch. The slot for the address, or negative: there is no such node. */
+__attribute__((noinline)) int mapping_node(__u32 which, __u64 entry, __u64 address)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	__u64 type = mapping_type(entry);
+
+	if (!s || !type || bpf_probe_read_kernel(s->node, MAPLE_NODE_SIZE, (void *)(entry & ~255ULL)))
+		return -1;
+	return mapping_slot(s->node, address, mapping_is_arange(type));
+}
+
+static __always_inline struct vm_area_struct *mapping_in_maple(struct scratch *s, __u32 which)
 {
 	struct mm_struct *mm = (void *)s->mm;
 	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 
 	for (int depth = 0; depth < MAPLE_DEPTH; depth++) {
-		__u64 type = entry >> 3 & 15, arange = mapping_is_arange(type), slot;
+		__u64 type = mapping_type(entry);
+		int slot;
 
 		if (entry <= MAPLE_RESERVED)
 			return NULL;
 		if (!depth && (entry & 3) != 2) /* a tree of one entry has no node */
 			return (void *)entry;
-		if (!type || bpf_probe_read_kernel(s->node, MAPLE_NODE_SIZE, (void *)(entry & ~255ULL)))
+		slot = mapping_node(which, entry, s->address);
+		if (slot < 0)
 			return NULL;
-		slot = mapping_slot(s->node, s->address, arange);
-		entry = s->node[(mapping_slots(arange) + slot) & 31];
+		entry = s->node[(mapping_slots(mapping_is_arange(type)) + slot) & 31];
 		if (type == MAPLE_LEAF_64)
 			return (void *)entry;
 	}
@@ -136,11 +153,11 @@ static __always_inline __u64 mapping_file_id(const struct wire_file_key *key)
 	return id ?: 1;
 }
 
-static __always_inline bool mapping_covers(struct scratch *s, struct vm_area_struct *vma, struct mapping *ret)
+static __always_inline bool mapping_covers(struct scratch *s, struct vm_area_struct *vma)
 {
-	ret->start = BPF_CORE_READ(vma, vm_start);
-	ret->end = BPF_CORE_READ(vma, vm_end);
-	return s->address >= ret->start && s->address < ret->end && (__u64)BPF_CORE_READ(vma, vm_mm) == s->mm;
+	s->vm_start = BPF_CORE_READ(vma, vm_start);
+	s->vm_end = BPF_CORE_READ(vma, vm_end);
+	return s->address >= s->vm_start && s->address < s->vm_end && (__u64)BPF_CORE_READ(vma, vm_mm) == s->mm;
 }
 
 static __always_inline struct mapping_set *mapping_set(struct scratch *s)
@@ -192,36 +209,33 @@ static __always_inline void mapping_begin(struct scratch *s)
 		set->items[i].start = set->items[i].end = 0;
 }
 
-/*
- * Finds the mapping of s->address. What is new goes into the next place of the set, whose index is returned; the
- * file's particulars stay in the scratch for whoever wants to announce it. Negative: nothing is mapped there.
- */
-__attribute__((noinline)) int mapping_find(__u32 which)
+/* The compiler knows that the index is in range and drops the check; the verifier, which does not, wants to see it. */
+static __always_inline __u64 index_of_mapping(__u64 at)
+{
+	asm volatile("" : "+r"(at));
+	return at & (MAPPINGS - 1);
+}
+
+/* Puts the mapping that is in the scratch into the next place of the set, whose index is returned. */
+__attribute__((noinline)) int mapping_keep(__u32 which, __u64 flags)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct mapping_set *set;
-	struct vm_area_struct *vma;
-	struct mapping found = {}, again;
+	struct wire_table *table = NULL;
+	struct mapping found = {};
 	struct mm_struct *mm;
-	struct file *file;
-	struct wire_table *table;
-	__u32 at;
+	__u64 at;
 
 	if (!s)
 		return -1;
 	set = mapping_set(s);
 	mm = (void *)s->mm;
-	vma = bpf_core_field_exists(mm->mm_mt) ? mapping_in_maple(s) : mapping_in_rb(s);
-	if (!vma || !mapping_covers(s, vma, &found))
-		return -1;
-	found.executable = BPF_CORE_READ(vma, vm_flags) & VM_EXEC;
-	file = BPF_CORE_READ(vma, vm_file);
-	s->vm_file = (__u64)file;
-	s->vm_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
-	if (file) {
-		mapping_file_key(&s->file_key, file);
+	found.start = s->vm_start;
+	found.end = s->vm_end;
+	found.executable = flags & VM_EXEC;
+	if (s->vm_file) {
 		found.kind = WIRE_FRAME_FILE;
-		found.owner = s->file_id = mapping_file_id(&s->file_key);
+		found.owner = s->file_id;
 		found.offset = s->vm_offset - found.start;
 	} else if (found.start == (__u64)BPF_CORE_READ((struct mm_struct___vdso *)mm, context.vdso)) {
 		found.kind = WIRE_FRAME_VDSO;
@@ -239,20 +253,40 @@ __attribute__((noinline)) int mapping_find(__u32 which)
 		else
 			found.table.id = WIRE_TABLE_UNKNOWN;
 	}
-	if (!mapping_covers(s, vma, &again) || file != BPF_CORE_READ(vma, vm_file))
-		return -1;
-	s->vm_start = found.start;
-	s->vm_end = found.end;
-	at = set->next++ & (MAPPINGS - 1);
+	at = index_of_mapping(set->next++);
 	set->items[at] = found;
 	return at;
 }
 
-/* The compiler knows that the index is in range and drops the check; the verifier, which does not, wants to see it. */
-static __always_inline __u64 index_of_mapping(__u64 at)
+/*
+ * Finds the mapping of s->address. What is new goes into the next place of the set, whose index is returned; the
+ * file's particulars stay in the scratch for whoever wants to announce it. Negative: nothing is mapped there.
+ */
+__attribute__((noinline)) int mapping_find(__u32 which)
 {
-	asm volatile("" : "+r"(at));
-	return at & (MAPPINGS - 1);
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct vm_area_struct *vma;
+	struct mm_struct *mm;
+	struct file *file;
+	__u64 flags;
+
+	if (!s)
+		return -1;
+	mm = (void *)s->mm;
+	vma = bpf_core_field_exists(mm->mm_mt) ? mapping_in_maple(s, which) : mapping_in_rb(s);
+	if (!vma || !mapping_covers(s, vma))
+		return -1;
+	flags = BPF_CORE_READ(vma, vm_flags);
+	file = BPF_CORE_READ(vma, vm_file);
+	s->vm_file = (__u64)file;
+	s->vm_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
+	if (file) {
+		mapping_file_key(&s->file_key, file);
+		s->file_id = mapping_file_id(&s->file_key);
+	}
+	if (!mapping_covers(s, vma) || file != BPF_CORE_READ(vma, vm_file))
+		return -1;
+	return mapping_keep(which, flags);
 }
 
 #define MAPPING_FILES_EACH 1024 /* of one process: no one shall take all the room there is */

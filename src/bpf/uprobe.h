@@ -34,19 +34,25 @@ __attribute__((noinline)) int uprobe_next(__u32 which)
 	return 0;
 }
 
-/* A function has been left by way of the kernel's page: puts the return address back that was on the stack. */
-__attribute__((noinline)) int uprobe_return(__u32 which)
+/* Whether the next return that is probed is the one that was just taken; its address is put back then. 0 to go on. */
+__attribute__((noinline)) int uprobe_match(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 
-	if (!s)
+	if (!s || uprobe_next(which))
+		return 1;
+	if (s->uprobe_stack != s->regs.r[STEP_SP] - ARCH_RETURN_SLOT)
 		return 0;
-	for (int i = 0; i < UPROBE_DEPTH && !uprobe_next(which); i++) {
-		if (s->uprobe_stack != s->regs.r[STEP_SP] - ARCH_RETURN_SLOT)
-			continue;
-		s->regs.r[STEP_IP] = s->uprobe_return;
-		break;
-	}
+	s->regs.r[STEP_IP] = s->uprobe_return;
+	return 1;
+}
+
+/* A function has been left by way of the kernel's page: puts the return address back that was on the stack. */
+__attribute__((noinline)) int uprobe_return(__u32 which)
+{
+	for (int i = 0; i < UPROBE_DEPTH; i++)
+		if (uprobe_match(which))
+			break;
 	return 0;
 }
 

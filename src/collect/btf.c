@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over the kernel's types finds where each begins, a second one those with a name that was asked for; from
- * there the types they are made of are reached, numbered in the order in which they are met, and copied with the new
- * numbers in the place of the old ones.
+ * One pass over the kernel's types writes down where every so many begin and finds those with a name that was asked
+ * for; from there the types they are made of are reached, numbered in the order in which they are met, and copied with
+ * the new numbers in the place of the old ones. Of a hundred thousand names, two letters rule out nearly all.
  *
  * The bytes are the kernel's, but nothing is taken for granted: every type lies whole inside the section, every name
  * inside the strings, which end in NUL, and every number is that of a type. What is not so makes the whole fail.
@@ -23,10 +23,13 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/map.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define KERNEL_TYPES_MAX ((size_t)256 << 20)
-#define WISHES 1024 /* slots for names; a power of two, and at most half of them are used */
+#define WISHES 1024   /* slots for names; a power of two, and at most half of them are used */
+#define LANDMARKS 64  /* types from one whose place is written down to the next */
+#define PAIRS 0x10000 /* of letters */
 
 /* What follows the head of a type, by its kind. */
 static const struct layout {
@@ -66,22 +69,23 @@ struct wish {
 struct pick {
 	const char *types, *names;
 	size_t types_len, names_len;
-	uint32_t count;   /* of types; numbers begin with 1 */
-	uint32_t *offset; /* by number */
-	uint32_t *become; /* by number: the new one, or 0 */
-	uint32_t *picked; /* by new number: the old one */
+	uint32_t count;      /* of types; numbers begin with 1 */
+	uint32_t *landmarks; /* offsets of types 0 (which is where 1 is), LANDMARKS, and so on */
+	struct map become;   /* number → the new one */
+	struct buf picked;   /* by new number, less one: offsets, 32 bits each */
 	uint32_t picked_len;
 	bool bad;
 	struct wish wishes[WISHES];
 	unsigned int wishes_len;
+	uint64_t begins[PAIRS / 64]; /* bits: pairs of letters that a name asked for begins with */
 	struct buf out_types, out_names;
 };
 
 static void pick_free(struct pick *pick)
 {
-	free(pick->offset);
-	free(pick->become);
-	free(pick->picked);
+	free(pick->landmarks);
+	map_free(&pick->become);
+	buf_free(&pick->picked);
 	buf_free(&pick->out_types);
 	buf_free(&pick->out_names);
 }
@@ -98,9 +102,12 @@ static size_t type_size(const struct layout *layout, uint32_t info)
 	return sizeof(struct btf_type) + layout->extra + (size_t)BTF_INFO_VLEN(info) * layout->item;
 }
 
-static const struct btf_type *type_at(const struct pick *pick, uint32_t number)
+static const struct btf_type *picked_type(const struct pick *pick, uint32_t number)
 {
-	return (const void *)(pick->types + pick->offset[number]);
+	uint32_t offset;
+
+	memcpy(&offset, pick->picked.data + (number - 1) * sizeof(offset), sizeof(offset));
+	return (const void *)(pick->types + offset);
 }
 
 static const char *name_at(struct pick *pick, uint32_t offset)
@@ -142,6 +149,16 @@ static struct wish *wish_slot(struct pick *pick, const char *name, size_t len)
 	}
 }
 
+static unsigned int pair_of(char first, char second)
+{
+	return (unsigned int)(unsigned char)first << 8 | (unsigned char)second;
+}
+
+static void add_pair(struct pick *pick, char first, char second)
+{
+	pick->begins[pair_of(first, second) / 64] |= 1ULL << pair_of(first, second) % 64;
+}
+
 static int make_wishes(struct pick *pick, const struct btf *local)
 {
 	for (uint32_t i = 1; i < btf__type_cnt(local); i++) {
@@ -158,6 +175,9 @@ static int make_wishes(struct pick *pick, const struct btf *local)
 		if (++pick->wishes_len > WISHES / 2)
 			return -E2BIG;
 		*wish = (struct wish){ name, essential_len(name) };
+		add_pair(pick, name[0], wish->len > 1 ? name[1] : 0);
+		if (wish->len == 1)
+			add_pair(pick, name[0], '_');
 	}
 	return 0;
 }
@@ -185,51 +205,75 @@ static int find_sections(struct pick *pick, const char *kernel, size_t len)
 	return pick->names_len && !pick->names[pick->names_len - 1] ? 0 : -EBADMSG;
 }
 
+/* A type that is picked. Memory that is out shows in buf_error. */
+static void add_picked(struct pick *pick, uint32_t number, size_t offset)
+{
+	uint64_t *new = map_put(&pick->become, number);
+
+	if (!new) {
+		pick->picked.err = -ENOMEM;
+	} else if (!*new) {
+		*new = ++pick->picked_len;
+		buf_add(&pick->picked, &(uint32_t){ (uint32_t)offset }, sizeof(uint32_t));
+	}
+}
+
+static bool is_wished(struct pick *pick, uint32_t at)
+{
+	const char *name = pick->names + at;
+	unsigned int pair;
+
+	if (at >= pick->names_len - 1) {
+		pick->bad |= at >= pick->names_len;
+		return false;
+	}
+	pair = pair_of(name[0], name[1]);
+	return pick->begins[pair / 64] >> pair % 64 & 1 && wish_slot(pick, name, essential_len(name))->name;
+}
+
 static int find_types(struct pick *pick)
 {
-	size_t most = pick->types_len / sizeof(struct btf_type) + 1, at = 0;
+	size_t most = pick->types_len / sizeof(struct btf_type) / LANDMARKS + 1, at = 0;
 
-	pick->offset = malloc(most * sizeof(*pick->offset));
-	if (!pick->offset)
+	pick->landmarks = malloc(most * sizeof(*pick->landmarks));
+	if (!pick->landmarks)
 		return -ENOMEM;
+	pick->landmarks[0] = 0;
 	while (pick->types_len - at >= sizeof(struct btf_type)) {
 		const struct btf_type *type = (const void *)(pick->types + at);
 		const struct layout *layout = layout_of(type->info);
 
 		if (!layout || type_size(layout, type->info) > pick->types_len - at)
 			return -EBADMSG;
-		pick->offset[++pick->count] = (uint32_t)at;
+		if (++pick->count % LANDMARKS == 0)
+			pick->landmarks[pick->count / LANDMARKS] = (uint32_t)at;
+		if (layout->root && type->name_off && is_wished(pick, type->name_off))
+			add_picked(pick, pick->count, at);
 		at += type_size(layout, type->info);
 	}
-	pick->become = calloc((size_t)pick->count + 1, sizeof(*pick->become));
-	pick->picked = malloc(((size_t)pick->count + 1) * sizeof(*pick->picked));
-	if (!pick->become || !pick->picked)
-		return -ENOMEM;
 	return at == pick->types_len ? 0 : -EBADMSG;
+}
+
+/* All types have been walked over: each has a layout and is inside. */
+static size_t find_offset(const struct pick *pick, uint32_t number)
+{
+	uint32_t from = number / LANDMARKS * LANDMARKS;
+	size_t at = pick->landmarks[number / LANDMARKS];
+
+	for (from = from ? from : 1; from < number; from++) {
+		const struct btf_type *type = (const void *)(pick->types + at);
+
+		at += type_size(layout_of(type->info), type->info);
+	}
+	return at;
 }
 
 static void reach(struct pick *pick, uint32_t number)
 {
 	if (number > pick->count)
 		pick->bad = true;
-	else if (number && !pick->become[number]) {
-		pick->become[number] = ++pick->picked_len;
-		pick->picked[pick->picked_len] = number;
-	}
-}
-
-static void reach_wished(struct pick *pick)
-{
-	for (uint32_t i = 1; i <= pick->count; i++) {
-		const struct btf_type *type = type_at(pick, i);
-		const char *name;
-
-		if (!type->name_off || !layout_of(type->info)->root)
-			continue;
-		name = name_at(pick, type->name_off);
-		if (wish_slot(pick, name, essential_len(name))->name)
-			reach(pick, i);
-	}
+	else if (number && !map_get(&pick->become, number))
+		add_picked(pick, number, find_offset(pick, number));
 }
 
 static void reach_parts(struct pick *pick, const struct btf_type *type)
@@ -250,6 +294,13 @@ static void reach_parts(struct pick *pick, const struct btf_type *type)
 }
 
 /* ---- What is written ---- */
+
+static uint32_t new_number(const struct pick *pick, uint32_t number)
+{
+	const uint64_t *new = number ? map_get(&pick->become, number) : NULL;
+
+	return new ? (uint32_t) * new : 0;
+}
 
 static uint32_t copy_name(struct pick *pick, uint32_t offset)
 {
@@ -279,17 +330,17 @@ static void copy_type(struct pick *pick, const struct btf_type *type)
 	if (BTF_INFO_KIND(type->info) == BTF_KIND_PTR)
 		copy->type = 0;
 	if (layout->refers)
-		copy->type = pick->become[copy->type];
+		copy->type = new_number(pick, copy->type);
 	if (BTF_INFO_KIND(type->info) == BTF_KIND_ARRAY) {
 		struct btf_array *array = (void *)item;
 
-		array->type = pick->become[array->type];
-		array->index_type = pick->become[array->index_type];
+		array->type = new_number(pick, array->type);
+		array->index_type = new_number(pick, array->index_type);
 	}
 	for (uint32_t i = 0; layout->item && i < BTF_INFO_VLEN(type->info); i++) {
 		item[0] = copy_name(pick, item[0]);
 		if (layout->items_typed)
-			item[1] = pick->become[item[1]];
+			item[1] = new_number(pick, item[1]);
 		item += layout->item / sizeof(*item);
 	}
 }
@@ -298,18 +349,19 @@ static int run(struct pick *pick, const struct btf *local, const void *kernel, s
 {
 	int err = find_sections(pick, kernel, len);
 
-	err = err ? err : find_types(pick);
 	err = err ? err : make_wishes(pick, local);
-	if (err)
-		return err;
-	reach_wished(pick);
-	for (uint32_t i = 1; i <= pick->picked_len; i++) /* grows, by each type once */
-		reach_parts(pick, type_at(pick, pick->picked[i]));
-	if (pick->bad)
-		return -EBADMSG;
+	err = err ? err : find_types(pick);
+	for (uint32_t i = 1; !err && i <= pick->picked_len; i++) { /* grows, by each type once */
+		err = buf_error(&pick->picked);
+		if (!err)
+			reach_parts(pick, picked_type(pick, i));
+	}
+	err = err ? err : buf_error(&pick->picked);
+	if (err || pick->bad)
+		return err ? err : -EBADMSG;
 	buf_addc(&pick->out_names, 0);
 	for (uint32_t i = 1; i <= pick->picked_len; i++)
-		copy_type(pick, type_at(pick, pick->picked[i]));
+		copy_type(pick, picked_type(pick, i));
 	err = buf_error(&pick->out_types);
 	err = err ? err : buf_error(&pick->out_names);
 	return pick->bad ? -EBADMSG : err;

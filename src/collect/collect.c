@@ -361,7 +361,9 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	err = err ? err : start_worker(collect);
 	hurry(collect);
 	err = err ? err : cgroups_new(&collect->cgroups);
-	err = err ? err : sampler_load(&collect->sampler, options);
+	err = err ? err : sampler_new(&collect->sampler, options);
+	err = err ? err : ticks_open(&collect->ticks, collect->sampler, options);
+	err = err ? err : sampler_load(collect->sampler, options);
 	if (!err && !sampler_has_tree(collect->sampler)) {
 		if (!options->no_tree && asprintf(&collect->warning, "%s", fail_text()) < 0)
 			collect->warning = NULL;
@@ -388,7 +390,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	if (!err && !collect->addresses &&
 	    (options->unwind == WIRE_UNWIND_AUTO || options->unwind == WIRE_UNWIND_TABLE))
 		err = open_tables(collect);
-	return err ? err : ticks_open(&collect->ticks, collect->sampler, options);
+	return err;
 }
 
 void collect_free(struct collect *collect)

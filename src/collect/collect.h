@@ -44,7 +44,7 @@ struct collect_options {
 	bool measure;             /* how long the program runs */
 	bool debug;               /* let the loader speak */
 	uint64_t max_stacks, ring_bytes, drain_ms, unwind_bytes;
-	uint64_t max_counts; /* distinct counts between two fetches; 0: fitted to max_stacks */
+	uint64_t max_counts; /* distinct counts between two fetches; 0: fitted to the rate and max_stacks */
 	uint64_t begun_ns;   /* when wick began, monotonic */
 };
 

@@ -31,8 +31,8 @@
 #define FILES 32
 #define FILE_BYTES ((uint64_t)5 << 20)
 #define ALL_BYTES ((uint64_t)12 << 20)
-#define BUSY_PERMILLE 20 /* of one CPU over its life */
-#define RUNNING 1000000  /* in weight: before all that are not */
+#define BUSY_PERMILLE 200 /* of one CPU over its life */
+#define RUNNING 1000000   /* in weight: before all that are not */
 
 struct candidate {
 	uint32_t pid;

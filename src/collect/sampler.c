@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -31,6 +32,7 @@
 
 #define COUNTS_MIN 1024
 #define COUNTS_MAX 16384
+#define COUNTS_WINDOWS 4 /* that the table has room for, if every tick brings something new */
 #define CHILDREN_MAX 16384
 #define EVENTS_RING (1 << 20)
 #define DRAIN_BATCH 1024
@@ -44,6 +46,7 @@ struct sampler {
 	unsigned int cpus;
 	bool has_tree;
 	bool want_events;
+	bool by_cpu; /* each CPU counts for itself first: tallies */
 	uint64_t seed;
 	uint64_t counts_max;
 	struct ring_buffer *rings;
@@ -74,10 +77,27 @@ static uint64_t page_round(uint64_t bytes)
 	return size;
 }
 
-/* Counts by CPU are beyond what a limit can hold, so there are none under one that someone has set. */
-static bool has_tallies(const struct sampler *sampler)
+/* Each tick can add one count, no more; the table is emptied once a window, or when it is half full. */
+static uint64_t fit_counts(const struct sampler *sampler, const struct collect_options *options)
 {
-	return sampler->counts_max >= COUNTS_MAX;
+	uint64_t hz = options->hz, most = options->max_stacks < COUNTS_MAX ? options->max_stacks : COUNTS_MAX;
+	uint64_t ticks;
+
+	if (options->max_counts)
+		return options->max_counts < UINT32_MAX ? options->max_counts : UINT32_MAX;
+	if (!hz && !options->cycles && options->period)
+		hz = NS_PER_SEC / options->period + 1;
+	if (hz && hz < COUNTS_MAX && options->drain_ms < COUNTS_MAX * 1000) {
+		ticks = hz * sampler->cpus * options->drain_ms / 1000;
+		most = ticks * COUNTS_WINDOWS < most ? ticks * COUNTS_WINDOWS : most;
+	}
+	return most > COUNTS_MIN ? most : COUNTS_MIN;
+}
+
+/* Counts by CPU are beyond what a limit can hold, so there are none under one that someone has set. */
+static bool has_room(const struct collect_options *options)
+{
+	return (options->max_counts ? options->max_counts : options->max_stacks) >= COUNTS_MAX;
 }
 
 /* A ring's size: a power of two in pages. A hash map's: at least one. */
@@ -89,16 +109,14 @@ static int set_sizes(struct sampler *sampler, const struct collect_options *opti
 	bool following = options->children || options->command;
 	int err = 0;
 
-	sampler->counts_max = stacks < COUNTS_MAX ? (stacks > COUNTS_MIN ? stacks : COUNTS_MIN) : COUNTS_MAX;
-	if (options->max_counts)
-		sampler->counts_max = options->max_counts < UINT32_MAX ? options->max_counts : UINT32_MAX;
+	sampler->counts_max = fit_counts(sampler, options);
+	sampler->by_cpu = has_room(options);
 	err |= bpf_map__set_max_entries(skel->maps.known, (uint32_t)stacks);
 	err |= bpf_map__set_max_entries(skel->maps.counts_0, (uint32_t)sampler->counts_max);
 	err |= bpf_map__set_max_entries(skel->maps.counts_1, (uint32_t)sampler->counts_max);
 	err |= bpf_map__set_max_entries(skel->maps.ring, (uint32_t)ring);
 	err |= bpf_map__set_max_entries(skel->maps.counters, WIRE_GENERATIONS * sampler->cpus);
-	err |= bpf_map__set_max_entries(skel->maps.tallies,
-					has_tallies(sampler) ? WIRE_GENERATIONS * sampler->cpus : 1);
+	err |= bpf_map__set_max_entries(skel->maps.tallies, sampler->by_cpu ? WIRE_GENERATIONS * sampler->cpus : 1);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, sampler->cpus);
 	err |= bpf_map__set_max_entries(skel->maps.scratches, sampler->cpus + 1);
 	err |= bpf_map__set_max_entries(skel->maps.earlies, options->unwind == WIRE_UNWIND_AUTO ? sampler->cpus : 1);
@@ -131,7 +149,7 @@ static int set_settings(struct sampler *sampler, const struct collect_options *o
 		.children = options->children || options->command,
 		.no_tree = !sampler->has_tree,
 		.unwind = (uint8_t)options->unwind,
-		.tallies = has_tallies(sampler),
+		.tallies = sampler->by_cpu,
 		.by_cgroup_map = options->cgroup_map != NULL,
 		.by_mount_map = options->mount_map != NULL,
 		.cgroup_subsys = -1,
@@ -224,9 +242,9 @@ static int open_shared(struct sampler *sampler)
 	sampler->counters = map_shared(skel->maps.counters, counters_len(sampler), PROT_READ | PROT_WRITE);
 	sampler->cpus_shared =
 		map_shared(skel->maps.cpus, sampler->cpus * sizeof(struct wire_cpu), PROT_READ | PROT_WRITE);
-	if (has_tallies(sampler))
+	if (sampler->by_cpu)
 		sampler->tallies = map_shared(skel->maps.tallies, tallies_len(sampler), PROT_READ | PROT_WRITE);
-	if (!sampler->counters || !sampler->cpus_shared || (has_tallies(sampler) && !sampler->tallies))
+	if (!sampler->counters || !sampler->cpus_shared || (sampler->by_cpu && !sampler->tallies))
 		return fail(-errno, "mapping the counters");
 	sampler->rings = ring_buffer__new(bpf_map__fd(skel->maps.ring), stack_record, sampler, NULL);
 	if (!sampler->rings ||
@@ -305,11 +323,10 @@ static int load(struct sampler *sampler, const struct collect_options *options)
 	return err ? refused_load(err) : 0;
 }
 
-int sampler_load(struct sampler **ret, const struct collect_options *options)
+int sampler_new(struct sampler **ret, const struct collect_options *options)
 {
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
-	struct wire_look look;
-	int err, cpus = libbpf_num_possible_cpus();
+	int cpus = libbpf_num_possible_cpus();
 
 	if (!sampler)
 		return -ENOMEM;
@@ -321,8 +338,14 @@ int sampler_load(struct sampler **ret, const struct collect_options *options)
 	sampler->want_events = options->events;
 	if (getrandom(&sampler->seed, sizeof(sampler->seed), 0) != sizeof(sampler->seed))
 		return fail(-errno, "getting a random number");
-	err = refused_early();
-	err = err ? err : load(sampler, options);
+	return refused_early();
+}
+
+int sampler_load(struct sampler *sampler, const struct collect_options *options)
+{
+	struct wire_look look;
+	int err = load(sampler, options);
+
 	if (!err && sampler->has_tree && selftest_mappings(sampler)) {
 		sampler->has_tree = false;
 		err = load(sampler, options);

@@ -15,8 +15,10 @@
 struct collect_options;
 struct sampler;
 
+/* Who may not sample is told so here. */
+int sampler_new(struct sampler **ret, const struct collect_options *options);
 /* Loads the programs; nothing runs yet. */
-int sampler_load(struct sampler **ret, const struct collect_options *options);
+int sampler_load(struct sampler *sampler, const struct collect_options *options);
 void sampler_free(struct sampler *sampler);
 
 /* Attaches the side band. */

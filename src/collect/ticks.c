@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One perf event per CPU. Two things are done beside opening them.
+ * One perf event per CPU. Three things are done beside opening them.
+ *
+ * The events tick from the moment they are opened, while the programs are still being loaded, and get theirs when that
+ * is done. So the first sample comes somewhere in a period, not at its end, and as many come as periods have passed.
  *
  * CPUs that go offline lose their event: the list of online ones is read again every second, and those that came back
  * get a new one, as does a CPU whose ticks have stopped.
@@ -43,7 +46,8 @@ struct tick {
 	int fd;
 	bool wanted;
 	bool online;
-	uint64_t since_ns;   /* when it was enabled */
+	uint64_t since_ns;   /* when it got its program; 0: not yet */
+	uint64_t period;     /* as it is now */
 	uint64_t phase_at;   /* when its period changes next */
 	double last_spread;  /* the change before is answered by its opposite */
 	uint64_t enabled_ns; /* of earlier times online */
@@ -99,9 +103,8 @@ static int open_event(const struct ticks *ticks, unsigned int cpu)
 		.size = sizeof(attr),
 		.type = ticks->clock ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
 		.config = ticks->clock ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_HW_CPU_CYCLES,
-		.sample_period = ticks->period,
+		.sample_period = ticks->cpus[cpu].period,
 		.freq = ticks->frequency,
-		.disabled = 1,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -119,53 +122,63 @@ static double fraction(struct ticks *ticks)
 	return (double)(next_random(ticks) >> 11) / (double)(1ULL << 53);
 }
 
-static void set_phase(struct ticks *ticks, unsigned int cpu, uint64_t now)
+/* The kernel side compares with it; a change makes the gap since the last tick meaningless once. */
+static void tell_period(struct ticks *ticks, unsigned int cpu)
+{
+	struct wire_cpu *shared = sampler_cpu(ticks->sampler, cpu);
+
+	shared->period_ns = ticks->clock ? ticks->cpus[cpu].period : 0;
+	__atomic_add_fetch(&shared->phase, 1, __ATOMIC_RELEASE);
+}
+
+/* `lost`: what the change costs of an interval, on average. */
+static void set_phase(struct ticks *ticks, unsigned int cpu, uint64_t now, double lost)
 {
 	uint64_t every = PHASE_EVERY > ticks->period * PHASE_PERIODS ? PHASE_EVERY : ticks->period * PHASE_PERIODS;
-	struct wire_cpu *shared = sampler_cpu(ticks->sampler, cpu);
 	struct tick *tick = &ticks->cpus[cpu];
 	uint64_t wait = every + (uint64_t)((double)every * fraction(ticks));
 	double spread = tick->last_spread != 0 ? -tick->last_spread : PHASE_SPREAD * (2 * fraction(ticks) - 1);
-	uint64_t period =
-		(uint64_t)((double)ticks->period / (1 + spread) * (1 - (double)ticks->period / 2 / (double)wait));
 
+	tick->period =
+		(uint64_t)((double)ticks->period / (1 + spread) * (1 - (double)ticks->period * lost / (double)wait));
 	tick->last_spread = tick->last_spread != 0 ? 0 : spread;
 	tick->phase_at = now + wait;
-	shared->period_ns = period;
-	__atomic_add_fetch(&shared->phase, 1, __ATOMIC_RELEASE);
-	ioctl(tick->fd, PERF_EVENT_IOC_PERIOD, &period);
 }
 
-static int open_tick(struct ticks *ticks, unsigned int cpu)
+/* Ticks, without a program. */
+static int open_tick(struct ticks *ticks, unsigned int cpu, uint64_t now)
 {
 	struct tick *tick = &ticks->cpus[cpu];
-	int fd = open_event(ticks, cpu);
+	int fd;
 
+	tick->period = ticks->period;
+	if (ticks->clock && !ticks->fixed_phase)
+		set_phase(ticks, cpu, now, 0);
+	fd = open_event(ticks, cpu);
 	if (fd == -EMFILE && files_raise_limit())
 		fd = open_event(ticks, cpu);
 	if (fd < 0)
 		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, sampler_tick_program(ticks->sampler))) {
-		close(fd);
-		return -errno;
-	}
 	tick->fd = fd;
 	return 0;
 }
 
-static void start_tick(struct ticks *ticks, unsigned int cpu, uint64_t now)
+static int start_tick(struct ticks *ticks, unsigned int cpu, uint64_t now)
 {
-	struct wire_cpu *shared = sampler_cpu(ticks->sampler, cpu);
 	struct tick *tick = &ticks->cpus[cpu];
 
-	if (ticks->clock && !ticks->fixed_phase) {
-		set_phase(ticks, cpu, now);
-	} else {
-		shared->period_ns = ticks->clock ? ticks->period : 0;
-		__atomic_add_fetch(&shared->phase, 1, __ATOMIC_RELEASE);
-	}
+	tell_period(ticks, cpu);
+	if (ioctl(tick->fd, PERF_EVENT_IOC_SET_BPF, sampler_tick_program(ticks->sampler)))
+		return -errno;
 	tick->since_ns = now;
-	ioctl(tick->fd, PERF_EVENT_IOC_ENABLE, 0);
+	return 0;
+}
+
+static void change_phase(struct ticks *ticks, unsigned int cpu, uint64_t now)
+{
+	set_phase(ticks, cpu, now, 0.5);
+	tell_period(ticks, cpu);
+	ioctl(ticks->cpus[cpu].fd, PERF_EVENT_IOC_PERIOD, &ticks->cpus[cpu].period);
 }
 
 static void stop_tick(struct tick *tick, uint64_t now)
@@ -198,6 +211,7 @@ static int want_cpus(struct ticks *ticks, const struct collect_options *options)
 int ticks_open(struct ticks **ret, struct sampler *sampler, const struct collect_options *options)
 {
 	struct ticks *ticks = calloc(1, sizeof(*ticks));
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	unsigned int opened = 0;
 	int err;
 
@@ -221,7 +235,7 @@ int ticks_open(struct ticks **ret, struct sampler *sampler, const struct collect
 	for (unsigned int i = 0; i < ticks->cpus_len; i++) {
 		if (!ticks->cpus[i].wanted || !ticks->cpus[i].online)
 			continue;
-		err = open_tick(ticks, i);
+		err = open_tick(ticks, i, now);
 		if (err && err != -ENODEV) /* gone offline just now */
 			return refused_event(err);
 		opened += !err;
@@ -246,13 +260,14 @@ void ticks_free(struct ticks *ticks)
 int ticks_start(struct ticks *ticks)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int err = 0;
 
 	ticks->running = true;
 	ticks->online_at = now + ONLINE_EVERY;
-	for (unsigned int i = 0; i < ticks->cpus_len; i++)
+	for (unsigned int i = 0; i < ticks->cpus_len && !err; i++)
 		if (ticks->cpus[i].fd >= 0)
-			start_tick(ticks, i, now);
-	return 0;
+			err = start_tick(ticks, i, now);
+	return err ? refused_event(err) : 0;
 }
 
 void ticks_stop(struct ticks *ticks)
@@ -285,11 +300,10 @@ static int follow_cpus(struct ticks *ticks, uint64_t now)
 			stop_tick(tick, now);
 		if (tick->fd >= 0 || !tick->online || !tick->wanted)
 			continue;
-		err = open_tick(ticks, i);
+		err = open_tick(ticks, i, now);
+		err = err ? err : start_tick(ticks, i, now);
 		if (err && err != -ENODEV)
 			return refused_event(err);
-		if (!err)
-			start_tick(ticks, i, now);
 	}
 	return 0;
 }
@@ -307,7 +321,7 @@ int ticks_tend(struct ticks *ticks)
 	}
 	for (unsigned int i = 0; i < ticks->cpus_len && ticks->clock && !ticks->fixed_phase; i++)
 		if (ticks->cpus[i].fd >= 0 && now >= ticks->cpus[i].phase_at)
-			set_phase(ticks, i, now);
+			change_phase(ticks, i, now);
 	return err;
 }
 

@@ -9,11 +9,11 @@ struct collect_options;
 struct sampler;
 struct ticks;
 
-/* Opens the events of all CPUs that are there, not yet running. */
+/* Opens the events of all CPUs that are there. They tick, but until ticks_start nothing runs. */
 int ticks_open(struct ticks **ret, struct sampler *sampler, const struct collect_options *options);
 void ticks_free(struct ticks *ticks);
 
-int ticks_start(struct ticks *ticks);
+int ticks_start(struct ticks *ticks); /* when the sampler is loaded */
 void ticks_stop(struct ticks *ticks);
 
 /* Follows CPUs and moves the ticks' phase, where that is due. */

@@ -78,7 +78,8 @@ struct part { /* a section */
 struct entry { /* an FDE */
 	uint64_t start, end;
 	uint32_t part;
-	uint32_t at; /* of its length field */
+	uint32_t cie;          /* where that is, */
+	uint32_t program, len; /* and its own instructions */
 };
 
 struct cfi {
@@ -198,8 +199,7 @@ static bool read_cie(const struct part *part, size_t at, struct cie *ret)
 }
 
 /* The range of an FDE and its program. */
-static bool read_fde(const struct part *part, const struct head *head, const struct cie *cie, struct entry *ret,
-		     struct cursor *ret_program)
+static bool read_fde(const struct part *part, const struct head *head, const struct cie *cie, struct entry *ret)
 {
 	struct cursor in = head->body;
 	uint64_t len, here = part->address + (uint64_t)(in.at - part->data);
@@ -212,7 +212,9 @@ static bool read_fde(const struct part *part, const struct head *head, const str
 	if (in.bad || !len || !ret->start || len > UINT64_MAX - ret->start)
 		return false; /* a function that the linker threw away begins at zero */
 	ret->end = ret->start + len;
-	*ret_program = in;
+	ret->cie = (uint32_t)head->cie;
+	ret->program = (uint32_t)(in.at - part->data);
+	ret->len = (uint32_t)cursor_left(&in);
 	return true;
 }
 
@@ -249,8 +251,7 @@ static int gather(struct cfi *cfi, uint32_t number)
 	bool good = false;
 
 	while (at + sizeof(uint32_t) <= part->len) { /* each entry is at least four bytes further */
-		struct entry entry = { .part = number, .at = (uint32_t)at };
-		struct cursor program;
+		struct entry entry = { .part = number };
 		struct head head;
 		int err;
 
@@ -263,7 +264,7 @@ static int gather(struct cfi *cfi, uint32_t number)
 			good = read_cie(part, head.cie, &cie);
 			cie_at = head.cie;
 		}
-		if (!good || !read_fde(part, &head, &cie, &entry, &program))
+		if (!good || !read_fde(part, &head, &cie, &entry))
 			continue;
 		err = add_entry(cfi, &entry);
 		if (err)
@@ -701,25 +702,18 @@ static struct known_cie *find_cie(struct run *run, size_t at)
 /* One function. What cannot be read ends its rows early, with a row that says that nothing is known. */
 static int run_entry(struct run *run, const struct entry *entry)
 {
-	const struct part *part = run->part;
-	struct entry again = { 0 };
-	struct known_cie *known;
-	struct cursor program;
-	struct head head;
+	struct known_cie *known = find_cie(run, entry->cie);
 	int err;
 
-	if (!read_head(part, entry->at, &head) || head.empty)
+	if (!known)
 		return -EBADMSG; /* the file changed */
-	known = find_cie(run, head.cie);
-	if (!known || !read_fde(part, &head, &known->cie, &again, &program))
-		return -EBADMSG;
 	run->cie = &known->cie;
 	run->initial = &known->initial;
 	run->state = known->initial;
 	run->depth = 0;
 	run->at = entry->start;
 	run->end = entry->end;
-	err = known->err ? known->err : run_program(run, program);
+	err = known->err ? known->err : run_program(run, cursor_of(run->part->data + entry->program, entry->len));
 	if (!err)
 		return emit(run);
 	if (err == -ERANGE)

@@ -370,30 +370,54 @@ struct span source_peek(struct source *source, size_t want)
 	return (struct span){ source->at, (size_t)(source->end - source->at) };
 }
 
-int source_line(struct source *source, struct span *ret)
+/* Up to the first end of a line at hand, or the last; NULL if all that is left is a line without one. */
+static int find_end(struct source *source, bool last, const char **ret)
 {
 	size_t searched = 0;
-	const char *end;
 
 	for (;;) {
 		size_t len = (size_t)(source->end - source->at);
+		const char *from = source->at + searched;
 
-		end = len > searched ? memchr(source->at + searched, '\n', len - searched) : NULL;
-		if (end || source->ended)
-			break;
+		*ret = NULL;
+		if (len > searched)
+			*ret = last ? memrchr(from, '\n', len - searched) : memchr(from, '\n', len - searched);
+		if (*ret || source->ended)
+			return 0;
 		if (len > LINE_MAX_LEN)
 			return fail_plain(-EFBIG, "line %zu: longer than 1 MiB", source->lines + 1);
 		searched = len;
 		if (fill(source))
 			return source->err;
 	}
-	if (source->at == source->end)
-		return 0;
+}
+
+int source_line(struct source *source, struct span *ret)
+{
+	const char *end;
+	int err = find_end(source, false, &end);
+
+	if (err || source->at == source->end)
+		return err;
 	source->lines++;
 	*ret = (struct span){ source->at, (size_t)((end ? end : source->end) - source->at) };
 	source->at += ret->len + (end != NULL);
 	if (ret->len && ret->data[ret->len - 1] == '\r')
 		ret->len--;
+	return 1;
+}
+
+int source_lines(struct source *source, size_t before, struct span *ret)
+{
+	const char *end;
+	int err;
+
+	source->lines = before;
+	err = find_end(source, true, &end);
+	if (err || source->at == source->end)
+		return err;
+	*ret = (struct span){ source->at, (size_t)((end ? end + 1 : source->end) - source->at) };
+	source->at += ret->len;
 	return 1;
 }
 

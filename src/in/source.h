@@ -26,6 +26,8 @@ struct span source_peek(struct source *source, size_t want);
 int source_line(struct source *source, struct span *ret);
 /* The number of the line that was taken last, from 1. */
 size_t source_line_number(const struct source *source);
+/* As many whole lines as are at hand, one at least: for who looks at several side by side, and counts those before. */
+int source_lines(struct source *source, size_t before, struct span *ret);
 /* What share of the file was taken, from 0 to 1; 0 if that is not known. */
 double source_share(const struct source *source);
 

@@ -259,11 +259,13 @@ static bool is_wanted(const char *wanted, struct span name)
 
 bool stack_type(struct stack_types *types, struct profile *profile, struct span name)
 {
-	uint32_t number = profile_bytes(profile, name.data, name.len);
+	struct span chosen = { .data = profile_text(profile, types->chosen, &chosen.len) };
+	uint32_t number;
 	size_t at = 0;
 
-	if (types->chosen == number && number)
+	if (types->chosen && span_equal(chosen, name))
 		return true;
+	number = profile_bytes(profile, name.data, name.len);
 	while (at < types->len && types->names[at] != number)
 		at++;
 	if (at == types->len && at < STACK_TYPES_MAX && number != PROFILE_FULL)

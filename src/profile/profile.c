@@ -373,6 +373,15 @@ void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t 
 	}
 }
 
+void profile_fetch_chain(const struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len)
+{
+	for (size_t i = 0; i < len && i < FETCH_MAX; i++) {
+		const struct profile_node node = { parent + (uint32_t)i, frames[i] };
+
+		index_fetch(&profile->tables[PROFILE_NODES].index, hash_node(profile, &node));
+	}
+}
+
 uint32_t profile_add_process(struct profile *profile, uint32_t pid, uint64_t start)
 {
 	const struct profile_process process = { .pid = pid, .start = start };

@@ -169,13 +169,14 @@ static uint32_t add_nameless(struct perf *perf, struct profile_frame *frame, str
 }
 
 /* A line of the source file beneath its frame, as of -F +srcline. */
-static bool is_source_line(struct span line)
+static bool is_source_line(struct span line, struct span *ret_file, uint64_t *ret_line)
 {
 	const char *colon = memrchr(line.data, ':', line.len);
-	uint64_t number;
 
-	return colon && !memchr(line.data, ' ', line.len) &&
-	       span_u64(span_from(line, (size_t)(colon + 1 - line.data)), &number);
+	if (!colon || memchr(line.data, ' ', line.len))
+		return false;
+	*ret_file = (struct span){ line.data, (size_t)(colon - line.data) };
+	return span_u64(span_from(line, (size_t)(colon + 1 - line.data)), ret_line);
 }
 
 /* `address` is 0 for user space. PROFILE_NONE if the line is cut off. */
@@ -186,7 +187,7 @@ static uint32_t parse_frame(struct perf *perf, bool has_address, uint64_t addres
 	uint64_t offset = 0;
 	bool has_offset;
 
-	if (!has_address && is_source_line(rest))
+	if (!has_address && is_source_line(rest, &symbol, &offset))
 		return NO_FRAME;
 	if (!split_frame(rest, &symbol, &module))
 		return PROFILE_NONE;
@@ -326,6 +327,20 @@ static uint32_t frame_of(struct perf *perf, const struct waiting *one)
 	return remember(perf, &one->key, one->hash, frame) ? frame : PROFILE_FULL;
 }
 
+/* The frame before this line is in that line of the source; `??:0` says that it is not known where. */
+static uint32_t with_source(struct perf *perf, uint32_t frame, struct span text)
+{
+	struct profile_frame known = *profile_frame(perf->profile, frame);
+	struct span file;
+	uint64_t line;
+
+	if (!is_source_line(text, &file, &line) || !line || line > INT32_MAX)
+		return frame;
+	known.source.file = stack_unescape(perf->profile, file, &perf->scratch);
+	known.source.line = (uint32_t)line;
+	return profile_add_frame(perf->profile, &known);
+}
+
 /* Looks up the frames whose lines wait: what that reads is fetched for all of them before it is waited for. */
 static int settle(struct perf *perf)
 {
@@ -342,8 +357,12 @@ static int settle(struct perf *perf)
 	for (size_t i = 0; i < len; i++) {
 		const struct waiting *one = &perf->waiting[i];
 		uint32_t frame = frame_of(perf, one);
-		int err = frame == PROFILE_NONE || frame == NO_FRAME ? 0 : stack_push(&perf->stack, frame);
+		int err = 0;
 
+		if (frame == NO_FRAME && perf->stack.depth)
+			frame = with_source(perf, perf->stack.frames[--perf->stack.depth], one->line);
+		if (frame != PROFILE_NONE && frame != NO_FRAME)
+			err = stack_push(&perf->stack, frame);
 		if (frame == PROFILE_NONE)
 			return fail_plain(-EINVAL, "line %zu: cut off in the middle of a frame", one->number);
 		if (err == -E2BIG)

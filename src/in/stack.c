@@ -213,10 +213,11 @@ bool stack_take_cut(struct span *name)
 	return true;
 }
 
-uint32_t stack_named_frame(struct profile *profile, struct span name, struct span module, bool plain,
-			   struct buf *scratch)
+uint32_t stack_named_frame(struct profile *profile, struct span name, struct span module,
+			   const struct profile_source *source, bool plain, struct buf *scratch)
 {
-	struct profile_frame frame = { .kind = span_begins(module, "[vdso]") ? FRAME_VDSO : FRAME_USER };
+	struct profile_frame frame = { .kind = span_begins(module, "[vdso]") ? FRAME_VDSO : FRAME_USER,
+				       .source = *source };
 
 	if (!plain)
 		frame.kind = take_kind(&name, frame.kind);

@@ -351,7 +351,7 @@ int paths_rank(struct paths *paths, unsigned char *ends)
 
 void paths_fetch(const struct paths *paths, uint32_t path)
 {
-	/* Nodes of a stack were added one after the other: most of it is in the two lines of the cache before its leaf's. */
+	/* Nodes of a stack were added one after the other: it lies before its leaf, in few lines of the cache. */
 	__builtin_prefetch(&paths->nodes[path]);
 	__builtin_prefetch(&paths->nodes[path > 8 ? path - 8 : 0]);
 	__builtin_prefetch(&paths->nodes[path > 16 ? path - 16 : 0]);

@@ -15,7 +15,7 @@
 #include "profile/profile.h"
 
 #define BATCH BULK_MOST
-#define AHEAD 8 /* stacks */
+#define AHEAD 8      /* stacks */
 #define FRAMES 16384 /* a stack may be longer; then it ends its batch */
 
 struct stack {

@@ -216,12 +216,20 @@ uint32_t profile_add_file(struct profile *profile, const struct profile_file *fi
 
 uint32_t profile_add_frame(struct profile *profile, const struct profile_frame *frame)
 {
-	const uint64_t key[] = { frame->address, pair(frame->file, frame->process), pair(frame->name, frame->kind) };
+	const struct profile_source *source = &frame->source;
+	const uint64_t key[] = { frame->address,
+				 pair(frame->file, frame->process),
+				 pair(frame->name, frame->kind),
+				 pair(source->file, source->line),
+				 pair(source->column, source->first_line),
+				 source->linkage };
+	size_t len = profile_has_source(source) ? sizeof(key) : 3 * sizeof(*key);
 
 	if (!known(profile, PROFILE_FILES, frame->file) || !known(profile, PROFILE_PROCESSES, frame->process) ||
-	    !known(profile, PROFILE_STRINGS, frame->name) || frame->kind >= FRAME_KINDS)
+	    !known(profile, PROFILE_STRINGS, frame->name) || !known(profile, PROFILE_STRINGS, source->file) ||
+	    !known(profile, PROFILE_STRINGS, source->linkage) || frame->kind >= FRAME_KINDS)
 		return PROFILE_FULL;
-	return record_add(profile, PROFILE_FRAMES, key, sizeof(key), frame);
+	return record_add(profile, PROFILE_FRAMES, key, len, frame);
 }
 
 static uint32_t hash_node(const struct profile *profile, const struct profile_node *node)

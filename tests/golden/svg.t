@@ -118,6 +118,10 @@ run "$WICK" convert both -o pair.svg --type after
 run "$WICK" convert after.folded -o one.svg
 ok 'one of two counts: no difference' cmp <(rectangles one.svg) <(rectangles pair.svg)
 
+run "$WICK" convert "$stacks" -o one.svg --negate
+is '--negate without a difference: exit' "$status" 2
+ok '--negate without a difference: words' grep -q "^wick: --negate: there is no difference in '.*': its stacks have one count: " stderr
+
 # ---- Colours that are kept ----
 
 run "$WICK" convert "$stacks" -o one.svg --cp --hash

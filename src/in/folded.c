@@ -9,7 +9,8 @@
  * reading begins anew.
  *
  * Millions of lines are read, so each costs what is new in it: what it begins with like the line before has its node
- * already, and a frame's text is taken apart when it is met first.
+ * already, and a frame's text is taken apart when it is met first. Lines come in blocks: what is needed of one when the
+ * next is there is copied.
  */
 #include "in/in.h"
 
@@ -25,7 +26,9 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/index.h"
+#include "base/intern.h"
 #include "base/span.h"
+#include "in/source.h"
 #include "in/stack.h"
 #include "profile/bulk.h"
 #include "profile/profile.h"
@@ -38,7 +41,8 @@
 #define KNOWN_START 24
 #define PIECES 64
 #define COMMS 64
-#define FORECAST_LEAST (4u << 20) /* bytes */
+#define PEEK_FIRST (128u << 10)
+#define PEEK_MOST (64u << 20)
 #define BOM "\xef\xbb\xbf"
 
 struct text {
@@ -83,23 +87,27 @@ struct level {
 struct folded {
 	struct profile *profile;
 	struct bulk *bulk;
-	struct text rest; /* what is not read yet */
-	const char *nul;  /* the first byte that is not text, or NULL */
-	size_t number;    /* of the line, from 1 */
-	bool comms;       /* the first frame is whose stack it is */
-	bool pairs;       /* two counts a line, as of a difference: before and after */
-	bool before_it;   /* of the two, the first is read */
-	bool by_wick;     /* stacks that are not whole say so: the others are */
-	size_t lines;     /* that were read */
+	struct source *source; /* NULL: there is nothing behind this: */
+	struct text rest;      /* of the block, what is not read yet */
+	const char *nul;       /* the first byte of it that is not text, or NULL */
+	size_t number;         /* of the line, from 1 */
+	bool comms;            /* the first frame is whose stack it is */
+	bool pairs;            /* two counts a line, as of a difference: before and after */
+	bool before_it;        /* of the two, the first is read */
+	bool unread;           /* the file could not be read further */
+	bool by_wick;          /* stacks that are not whole say so: the others are */
+	size_t lines;          /* that were read */
 	struct stack_forecast forecast;
 	uint64_t sum, user, cut;
 	struct buf scratch;
 	struct index index;  /* of what follows, from 1 on */
 	struct known *known; /* frames by their texts */
-	const char **texts;  /* of each of them, all of it */
+	const char **texts;  /* of each of them that is longer than what is there of it, all */
+	struct intern *copies;
 	size_t known_len, known_cap;
 	uint64_t seed[2];
 	struct text before;   /* the stack of the line before, and what it was: */
+	struct buf last;      /* that stack, if it was in another block */
 	struct level *levels; /* DEPTH_MAX + 1 of them */
 	size_t depth;
 	bool named; /* its first level is the name of a process */
@@ -167,14 +175,45 @@ static bool take_first_count(const struct folded *folded, struct line *line)
 	return true;
 }
 
-/* The next line that is not empty: 1, 0 at the end, -EINVAL, or -EAGAIN if it has not two counts as those before. */
+/* The next lines: 1, 0 at the end, or -errno. */
+static int next_block(struct folded *folded)
+{
+	struct span block;
+	int more;
+
+	buf_clear(&folded->last);
+	buf_add(&folded->last, folded->before.data, folded->before.len);
+	if (buf_error(&folded->last))
+		return buf_error(&folded->last);
+	folded->before.data = folded->last.data;
+	if (folded->lines)
+		stack_forecast(&folded->forecast, folded->profile, source_share(folded->source));
+	more = source_lines(folded->source, folded->number, &block);
+	if (more <= 0)
+		return more;
+	if (!folded->number && span_begins(block, BOM))
+		block = span_from(block, strlen(BOM));
+	folded->rest = (struct text){ block.data, block.len };
+	folded->nul = memchr(block.data, '\0', block.len);
+	return 1;
+}
+
+/* The next line that is not empty: 1, 0 at the end, -errno, or -EAGAIN if it has not two counts as those before. */
 static int next_line(struct folded *folded, struct line *ret)
 {
-	while (folded->rest.len) {
-		struct text line = take(&folded->rest, '\n');
+	for (;;) {
+		struct text line;
 		size_t space;
 		int err;
 
+		if (!folded->rest.len) {
+			int more = folded->source ? next_block(folded) : 0;
+
+			folded->unread = more < 0;
+			if (more <= 0)
+				return more;
+		}
+		line = take(&folded->rest, '\n');
 		folded->number++;
 		trim_end(&line);
 		if (!line.len)
@@ -192,20 +231,27 @@ static int next_line(struct folded *folded, struct line *ret)
 			return fail_plain(-EINVAL, "line %zu: no stack before its count", folded->number);
 		return folded->pairs && !take_first_count(folded, ret) ? -EAGAIN : 1;
 	}
-	return 0;
 }
 
 /* Do all lines have two counts, as far as is looked? A name may end in a number, but not on each of several lines. */
-static bool has_pairs(struct text text)
+static bool has_pairs(struct source *source)
 {
-	struct folded folded = { .rest = text, .pairs = true };
-	struct line line;
-	size_t lines = 0;
-	int more = 1;
+	for (size_t want = PEEK_FIRST; want <= PEEK_MOST; want *= 2) {
+		struct span text = source_peek(source, want);
+		const char *end = memrchr(text.data, '\n', text.len);
+		bool all = text.len < want;
+		struct folded folded = { .rest = { text.data, all || !end ? text.len : (size_t)(end - text.data) },
+					 .pairs = true };
+		struct line line;
+		size_t lines = 0;
+		int more = 1;
 
-	while (lines < PAIRS_SEEN && (more = next_line(&folded, &line)) > 0)
-		lines++;
-	return more >= 0 && lines >= PAIRS_LEAST;
+		while ((all || end) && lines < PAIRS_SEEN && (more = next_line(&folded, &line)) > 0)
+			lines++;
+		if (all || more < 0 || lines >= PAIRS_LEAST)
+			return more >= 0 && lines >= PAIRS_LEAST;
+	}
+	return false;
 }
 
 static int hex_digit(char c)
@@ -381,7 +427,14 @@ static const struct known *find_frame(struct folded *folded, const struct piece 
 	if (!known)
 		return NULL;
 	*known = (struct known){ .len = (uint32_t)len & INT32_MAX };
-	folded->texts[folded->known_len] = piece->text.data;
+	folded->texts[folded->known_len] = NULL;
+	if (len > KNOWN_START) {
+		uint32_t copy = intern_bytes(folded->copies, piece->text.data, len);
+
+		if (copy == UINT32_MAX)
+			return NULL;
+		folded->texts[folded->known_len] = intern_get(folded->copies, copy, NULL);
+	}
 	memcpy(known->start, piece->text.data, len < KNOWN_START ? len : KNOWN_START);
 	known->frame = add_frame(folded, piece->text);
 	known->kernel = profile_frame(folded->profile, known->frame)->kind == FRAME_KERNEL;
@@ -418,7 +471,11 @@ static int enter_comm(struct folded *folded, const struct piece *piece)
 	struct text text = piece->text;
 
 	if (!met->text.data || met->text.len != text.len || memcmp(met->text.data, text.data, text.len) != 0) {
-		*met = (struct comm){ .text = text };
+		uint32_t copy = intern_bytes(folded->copies, text.data, text.len);
+
+		if (copy == UINT32_MAX)
+			return -ENOMEM;
+		*met = (struct comm){ .text = { intern_get(folded->copies, copy, NULL), text.len } };
 		if (!is(text, "[unnamed]")) {
 			if (unescape(folded, text).len > COMM_MAX)
 				return -EAGAIN;
@@ -586,11 +643,11 @@ static int add_counters(struct folded *folded)
 static int read_lines(struct folded *folded, struct in_request *request)
 {
 	struct line line = { 0 };
-	size_t all = folded->rest.len;
 	int err, more = 0;
 
 	err = profile_new(&folded->profile);
 	err = err ? err : bulk_new(&folded->bulk, folded->profile);
+	err = err ? err : intern_new(&folded->copies);
 	index_seed(folded->seed);
 	folded->levels = calloc(DEPTH_MAX + 1, sizeof(*folded->levels));
 	if (err || !folded->levels)
@@ -598,17 +655,16 @@ static int read_lines(struct folded *folded, struct in_request *request)
 	profile_meta(folded->profile)->unit = profile_string(folded->profile, "samples");
 	while (!err && (more = next_line(folded, &line)) > 0) {
 		err = add_line(folded, &line);
-		if (all >= FORECAST_LEAST)
-			stack_forecast(&folded->forecast, folded->profile, 1 - (double)folded->rest.len / (double)all);
 		folded->lines += !err;
 	}
 	if (more == -EAGAIN)
 		folded->pairs = false;
 	else if (err == -EAGAIN)
 		folded->comms = false;
-	else if (more < 0)
+	else if (more < 0 && !folded->unread)
 		err = fail_hint(more, "folded stacks are `a;b;c 12` a line; wick-convert(1) has what else is read");
-	err = err ? in_salvage(request, err, folded->lines) : more < 0 ? more : 0;
+	err = err ? err : more < 0 ? more : 0;
+	err = err ? in_salvage(request, err, folded->lines) : 0;
 	err = err ? err : bulk_flush(folded->bulk);
 	return err ? err : add_counters(folded);
 }
@@ -642,49 +698,54 @@ static int read_all(struct profile **ret, struct folded *folded, struct in_reque
 	free(folded->known);
 	free(folded->texts);
 	free(folded->levels);
+	intern_free(folded->copies);
+	buf_free(&folded->last);
 	buf_free(&folded->scratch);
 	return err;
 }
 
-static int read_text(struct profile **ret, struct text all, struct in_request *request, bool *ret_pairs)
+static int read_text(struct profile **ret, struct source *source, struct in_request *request, bool *pairs)
 {
-	bool comms = true, pairs = has_pairs(all);
+	bool comms = true;
 	int err = -EAGAIN;
 
 	for (int tries = 0; tries < 3 && err == -EAGAIN; tries++) { /* each takes one of the two away */
-		struct folded folded = { .rest = all, .comms = comms, .pairs = pairs };
+		struct folded folded = { .source = source, .comms = comms, .pairs = *pairs };
 
-		folded.nul = all.len ? memchr(all.data, '\0', all.len) : NULL;
-		err = read_all(ret, &folded, request);
+		err = tries ? source_again(source) : 0;
+		err = err ? err : read_all(ret, &folded, request);
 		comms = folded.comms;
-		pairs = folded.pairs;
+		*pairs = folded.pairs;
 	}
-	*ret_pairs = pairs;
 	return err;
 }
 
 /* The other values of the same lines; then there is nothing to choose, and to say. */
-static int read_before(struct profile **ret, struct text all, const struct in_request *request)
+static int read_before(struct profile **ret, struct source *source, const struct in_request *request)
 {
 	struct in_request again = { .type = "before", .salvage = request->salvage };
-	bool pairs;
-	int err = read_text(ret, all, &again, &pairs);
+	bool pairs = true;
+	int err = source_again(source);
 
+	err = err ? err : read_text(ret, source, &again, &pairs);
 	buf_free(&again.notes);
 	return err;
 }
 
-int in_folded(struct profile **ret, const void *data, size_t len, struct in_request *request)
+int in_folded(struct profile **ret, struct source *source, struct in_request *request)
 {
-	struct text all = { data, len };
-	bool pairs;
+	bool pairs = false;
 	int err;
 
-	if (len >= strlen(BOM) && !memcmp(data, BOM, strlen(BOM)))
-		all = (struct text){ (const char *)data + strlen(BOM), len - strlen(BOM) };
-	err = read_text(ret, all, request, &pairs);
+	source_peek(source, PEEK_FIRST);
+	err = request->salvage ? 0 : source_error(source);
+	if (!err) {
+		pairs = has_pairs(source);
+		err = source_keep(source);
+	}
+	err = err ? err : read_text(ret, source, request, &pairs);
 	if (!err && pairs && request->both && !request->type) {
-		err = read_before(&request->before, all, request);
+		err = read_before(&request->before, source, request);
 		if (err)
 			profile_free(*ret);
 		else if (!request->salvaged)

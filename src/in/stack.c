@@ -78,10 +78,14 @@ int stack_gather(struct stack *stack, struct bulk *bulk)
 
 void stack_forecast(struct stack_forecast *forecast, struct profile *profile, double share)
 {
-	double count, growth;
+	double count, growth, when = forecast->asked ? 1.0 / 16 : 1.0 / 32;
 
-	if (forecast->asked > 1 || share < (forecast->asked ? 1.0 / 16 : 1.0 / 32))
+	if (forecast->asked > 1 || share < when)
 		return;
+	if (share > 1.5 * when) { /* so little is there that it is read in a few steps */
+		forecast->asked = 2;
+		return;
+	}
 	count = profile_count(profile, PROFILE_NODES);
 	growth = forecast->asked ? count / forecast->early : 0;
 	forecast->asked++;

@@ -36,33 +36,6 @@ struct bulk {
 	size_t count; /* of stacks, stacks[0] included; the last may not be finished */
 };
 
-int bulk_new(struct bulk **ret, struct profile *profile)
-{
-	struct bulk *bulk = calloc(1, sizeof(*bulk));
-
-	if (!bulk)
-		return -ENOMEM;
-	bulk->profile = profile;
-	bulk->count = 1;
-	*ret = bulk;
-	return 0;
-}
-
-void bulk_free(struct bulk *bulk)
-{
-	if (!bulk)
-		return;
-	free(bulk->frames);
-	free(bulk->nodes);
-	free(bulk);
-}
-
-void bulk_tell(struct bulk *bulk, bulk_added *added, void *context)
-{
-	bulk->added = added;
-	bulk->context = context;
-}
-
 static int make_room(struct bulk *bulk, size_t more)
 {
 	size_t cap = bulk->cap ? bulk->cap : FRAMES;
@@ -82,6 +55,37 @@ static int make_room(struct bulk *bulk, size_t more)
 	bulk->nodes = grown;
 	bulk->cap = cap;
 	return 0;
+}
+
+int bulk_new(struct bulk **ret, struct profile *profile)
+{
+	struct bulk *bulk = calloc(1, sizeof(*bulk));
+
+	if (!bulk)
+		return -ENOMEM;
+	if (make_room(bulk, 1)) { /* what has no frames points into it too */
+		bulk_free(bulk);
+		return -ENOMEM;
+	}
+	bulk->profile = profile;
+	bulk->count = 1;
+	*ret = bulk;
+	return 0;
+}
+
+void bulk_free(struct bulk *bulk)
+{
+	if (!bulk)
+		return;
+	free(bulk->frames);
+	free(bulk->nodes);
+	free(bulk);
+}
+
+void bulk_tell(struct bulk *bulk, bulk_added *added, void *context)
+{
+	bulk->added = added;
+	bulk->context = context;
 }
 
 int bulk_begin(struct bulk *bulk, size_t shared)

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cmd/outputs.h"
 #include "cmd/values.h"
 
@@ -32,6 +33,9 @@ static int read_numbers(const struct svg_arguments *arguments, struct svg_option
 	err = err ? err : value_whole(arguments->height, "height", 2, HEIGHT_MAX, &ret->height);
 	err = err ? err
 		  : value_number(minwidth, "minwidth", "%", 0, ret->minwidth_share ? 100 : WIDTH_MAX, &ret->minwidth);
+	if (!err && arguments->total && (text_u64(arguments->total, &ret->total) || !ret->total))
+		err = fail_plain(-EINVAL, "--total: '%s' is not a number from 1 up", arguments->total);
+	err = err ? err : value_number(arguments->factor, "factor", "", 1e-9, 1e9, &ret->factor);
 	err = err ? err : value_number(arguments->fontsize, "fontsize", "", 1, FONT_MAX, &ret->fontsize);
 	return err ? err : value_number(arguments->fontwidth, "fontwidth", "", 0.1, 10, &ret->fontwidth);
 }

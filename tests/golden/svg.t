@@ -58,6 +58,11 @@ for palette in hot mem io wakeup chain java js perl red green blue aqua yellow p
 done
 same '--inverted' many.folded --inverted
 same '--reverse' many.folded --reverse
+same '--total' many.folded --total 100000000
+same '--factor' many.folded --factor 2.5
+same '--total and --factor' "$stacks" --total 123456 --factor 0.3
+run "$WICK" convert "$stacks" -o one.svg --total 1
+is '--total, less than there is' "$status $(cat stderr)" "1 wick: --total: 1 is less than there is: $(folded_sum "$stacks")"
 same '--reverse --inverted' "$stacks" --reverse --inverted
 same '--subtitle' "$stacks" --subtitle 'a second line'
 same '--subtitle --inverted' "$stacks" --subtitle 'a second line' --inverted

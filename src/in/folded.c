@@ -15,6 +15,7 @@
 #include "in/in.h"
 
 #include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -38,7 +39,8 @@
 #define COMM_MAX 15
 #define DEPTH_MAX 65536
 #define SUFFIX_LEN 4 /* _[k] */
-#define KNOWN_START 24
+#define START_WORDS 3
+#define KNOWN_START (START_WORDS * sizeof(uint64_t))
 #define PIECES 64
 #define COMMS 64
 #define PEEK_FIRST (128u << 10)
@@ -60,7 +62,7 @@ struct known {
 	uint32_t frame;
 	uint32_t len : 31;
 	uint32_t kernel : 1;
-	char start[KNOWN_START]; /* of the text */
+	uint64_t start[START_WORDS]; /* of the text */
 };
 
 _Static_assert(sizeof(struct known) == 32, "two in a cache line");
@@ -76,6 +78,7 @@ struct piece {
 	struct text text;
 	size_t end;
 	uint32_t hash;
+	uint64_t start[START_WORDS]; /* its first bytes, 0 behind its end */
 };
 
 /* A frame of the line before, or the name of its process. */
@@ -362,26 +365,6 @@ static uint32_t add_frame(struct folded *folded, struct text text)
 	return profile_add_frame(folded->profile, &frame);
 }
 
-/* Of any two different texts of one length at least one word differs, and each goes into its own product. */
-static uint32_t hash_text(const struct folded *folded, struct text text)
-{
-	uint64_t hash = folded->seed[0] ^ text.len, head = 0, tail = 0;
-
-	if (text.len >= sizeof(head)) {
-		for (size_t at = 0; at + 2 * sizeof(head) < text.len; at += sizeof(head)) {
-			memcpy(&head, text.data + at, sizeof(head));
-			hash = index_mix(hash ^ head, folded->seed[1] | 1);
-		}
-		memcpy(&head, text.data + (text.len > 2 * sizeof(head) ? text.len - 2 * sizeof(head) : 0),
-		       sizeof(head));
-		memcpy(&tail, text.data + text.len - sizeof(tail), sizeof(tail));
-	} else {
-		for (size_t i = 0; i < text.len; i++)
-			head = head << 8 | (unsigned char)text.data[i];
-	}
-	return index_hash(index_mix(index_mix(hash ^ head, tail ^ folded->seed[1]), folded->seed[0] | 1));
-}
-
 static struct known *add_known(struct folded *folded, uint32_t hash)
 {
 	if (folded->known_len + 1 >= folded->known_cap) {
@@ -405,12 +388,14 @@ static struct known *add_known(struct folded *folded, uint32_t hash)
 	return &folded->known[++folded->known_len];
 }
 
-static bool is_known(const struct folded *folded, uint32_t number, struct text text)
+static bool is_known(const struct folded *folded, uint32_t number, const struct piece *piece)
 {
 	const struct known *known = &folded->known[number];
 
-	return known->len == text.len &&
-	       !memcmp(text.len <= KNOWN_START ? known->start : folded->texts[number], text.data, text.len);
+	if (known->len != piece->text.len || known->start[0] != piece->start[0] || known->start[1] != piece->start[1] ||
+	    known->start[2] != piece->start[2])
+		return false;
+	return piece->text.len <= KNOWN_START || !memcmp(folded->texts[number], piece->text.data, piece->text.len);
 }
 
 /* The same text is the same frame: it is looked into once. */
@@ -421,12 +406,13 @@ static const struct known *find_frame(struct folded *folded, const struct piece 
 	uint32_t number;
 
 	while ((number = index_next(&folded->index, piece->hash, &at)))
-		if (is_known(folded, number, piece->text))
+		if (is_known(folded, number, piece))
 			return &folded->known[number];
 	known = len <= INT32_MAX ? add_known(folded, piece->hash) : NULL;
 	if (!known)
 		return NULL;
 	*known = (struct known){ .len = (uint32_t)len & INT32_MAX };
+	memcpy(known->start, piece->start, sizeof(known->start));
 	folded->texts[folded->known_len] = NULL;
 	if (len > KNOWN_START) {
 		uint32_t copy = intern_bytes(folded->copies, piece->text.data, len);
@@ -435,7 +421,6 @@ static const struct known *find_frame(struct folded *folded, const struct piece 
 			return NULL;
 		folded->texts[folded->known_len] = intern_get(folded->copies, copy, NULL);
 	}
-	memcpy(known->start, piece->text.data, len < KNOWN_START ? len : KNOWN_START);
 	known->frame = add_frame(folded, piece->text);
 	known->kernel = profile_frame(folded->profile, known->frame)->kind == FRAME_KERNEL;
 	return known->frame == PROFILE_FULL ? NULL : known;
@@ -558,6 +543,54 @@ static void leave(struct folded *folded, struct text stack)
 	folded->before = stack;
 }
 
+/* Up to eight bytes, the first of them lowest. */
+static uint64_t load(const char *data, size_t len)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, data, len);
+	return le64toh(word);
+}
+
+/* How many bytes of a word are before the first semicolon; 8 if there is none. */
+static unsigned before_semicolon(uint64_t word)
+{
+	uint64_t other = word ^ 0x3b3b3b3b3b3b3b3bULL; /* 0 where one is: that byte borrows from its neighbour */
+	uint64_t marks = (other - 0x0101010101010101ULL) & ~other & 0x8080808080808080ULL;
+
+	return marks ? (unsigned)__builtin_ctzll(marks) / 8 : 8;
+}
+
+/* The frame that begins at `at`: its end is looked for, its start kept and its hash made in one go, by words. */
+static struct piece take_piece(const struct folded *folded, struct text stack, size_t at)
+{
+	struct piece piece = { .text.data = stack.data + at };
+	uint64_t hash = folded->seed[0];
+	size_t left = stack.len - at;
+	unsigned len;
+
+	for (size_t i = 0;; i++) {
+		size_t most = left < sizeof(uint64_t) ? left : sizeof(uint64_t);
+		uint64_t word =
+			most == sizeof(word) ? load(stack.data + at, sizeof(word)) : load(stack.data + at, most);
+
+		len = before_semicolon(word);
+		len = len < most ? len : (unsigned)most;
+		word = len < sizeof(word) ? word & ((1ULL << 8 * len) - 1) : word;
+		if (i < START_WORDS)
+			piece.start[i] = word;
+		hash = index_mix(hash ^ word, folded->seed[1] | 1);
+		at += len;
+		left -= len;
+		if (len < sizeof(word) || !left)
+			break;
+	}
+	piece.end = at;
+	piece.text.len = (size_t)(stack.data + at - piece.text.data);
+	piece.hash = index_hash(index_mix(hash ^ piece.text.len, folded->seed[0] | 1));
+	return piece;
+}
+
 /*
  * The next frames of a stack, from *at on. Behind the last separator there may be an empty one. What looking them up
  * will read is fetched here.
@@ -567,13 +600,9 @@ static size_t take_pieces(const struct folded *folded, struct text stack, size_t
 	size_t len = 0;
 
 	for (; *at <= stack.len && len < PIECES; len++) {
-		struct text text = { stack.data + *at, stack.len - *at };
-		const char *end = memchr(text.data, ';', text.len);
-
-		text.len = end ? (size_t)(end - text.data) : text.len;
-		pieces[len] = (struct piece){ text, *at + text.len, hash_text(folded, text) };
+		pieces[len] = take_piece(folded, stack, *at);
 		index_fetch(&folded->index, pieces[len].hash);
-		*at += text.len + 1;
+		*at = pieces[len].end + 1;
 	}
 	for (size_t i = 0; i < len; i++) {
 		size_t start = index_start(&folded->index, pieces[i].hash);

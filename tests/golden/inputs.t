@@ -62,11 +62,11 @@ for file in late single; do
 	"$WICK" convert -f folded "$T/$file" >"$T/direct"
 	is "$file: the sum" "$(folded_sum "$T/direct")" "$(folded_sum "$T/$file")"
 	is "$file: the last line" "$(grep -c ';main 7$' "$T/direct")" 1
-	ok "$file: the same through a pipe" cmp "$T/direct" <(cat "$T/$file" | "$WICK" convert -f folded -)
+	ok "$file: the same through a pipe" cmp "$T/direct" <("$WICK" convert -f folded - < <(cat "$T/$file"))
 	for packer in gzip zstd xz; do
 		"$packer" -c <"$T/$file" >"$T/packed"
 		ok "$file: the same packed with $packer" cmp "$T/direct" <("$WICK" convert -f folded "$T/packed")
-		ok "$file: the same with $packer and a pipe" cmp "$T/direct" <(cat "$T/packed" | "$WICK" convert -f folded -)
+		ok "$file: the same with $packer and a pipe" cmp "$T/direct" <("$WICK" convert -f folded - < <(cat "$T/packed"))
 	done
 done
 

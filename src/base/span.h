@@ -103,13 +103,16 @@ static inline bool span_add(uint64_t *sum, uint64_t value)
 	return true;
 }
 
+/* One more than the digit's value; 0: it is none. By table: which of the ranges a digit is in cannot be foreseen. */
+static const unsigned char span_hex_digits[256] = {
+	['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
 static inline int span_hex_digit(char c)
 {
-	unsigned digit = (unsigned char)c - '0', letter = ((unsigned char)c | 0x20u) - 'a';
-
-	if (digit < 10)
-		return (int)digit;
-	return letter < 6 ? (int)letter + 10 : -1;
+	return span_hex_digits[(unsigned char)c] - 1;
 }
 
 /* All of it is hexadecimal digits, at most sixteen. */

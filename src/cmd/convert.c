@@ -53,6 +53,11 @@ static int convert(const struct convert_options *asked, const char *path)
 		err = filters_read_both(&asked->filter, &asked->input, path, &profile, &before);
 	else
 		err = err ? err : filters_read(&asked->filter, &asked->input, path, &profile);
+	if (!err && asked->svg.negate && !before) {
+		fail_plain(-EINVAL, "--negate: there is no difference in '%s': its stacks have one count", path);
+		err = fail_hint(-EINVAL, "wick diff --negate draws that of two files");
+		status = EXIT_USAGE;
+	}
 	if (!err) {
 		profile_settle(profile);
 		outputs_compare(outputs, before);

@@ -7,43 +7,16 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/text.h"
+#include "cmd/values.h"
 #include "out/report.h"
 
 #define WIDTH_MAX 10000
-
-static int read_number(const char *text, const char *option, unsigned least, unsigned most, unsigned *ret)
-{
-	uint64_t value;
-
-	if (!text)
-		return 0;
-	if (text_u64(text, &value) || value < least || value > most)
-		return fail_plain(-EINVAL, "--%s: '%s' is not a number from %u to %u", option, text, least, most);
-	*ret = (unsigned)value;
-	return 0;
-}
-
-static int read_percent(const char *text, double *ret)
-{
-	char *end;
-	double value;
-
-	if (!text)
-		return 0;
-	value = strtod(text, &end);
-	if (end == text || (*end && strcmp(end, "%") != 0) || !isfinite(value) || value < 0 || value > 100)
-		return fail_plain(-EINVAL, "--percent-limit: '%s' is not a number from 0 to 100", text);
-	*ret = value;
-	return 0;
-}
 
 static int read_by(const char *text, enum tally_by *ret)
 {
@@ -84,9 +57,9 @@ int report_arguments_read(const struct report_arguments *arguments, struct repor
 		(struct filter_options){ arguments->focus, arguments->ignore, arguments->hide, arguments->process };
 	if (ret->quality && (ret->tree || ret->callers))
 		return fail_plain(-EINVAL, "--quality: not together with --%s", ret->tree ? "tree" : "callers");
-	err = read_number(arguments->top, "top", 0, INT_MAX, &ret->top);
-	err = err ? err : read_number(arguments->width, "width", REPORT_WIDTH_MIN, WIDTH_MAX, &ret->width);
-	err = err ? err : read_percent(arguments->percent_limit, &ret->percent_limit);
+	err = value_whole(arguments->top, "top", 0, INT_MAX, &ret->top);
+	err = err ? err : value_whole(arguments->width, "width", REPORT_WIDTH_MIN, WIDTH_MAX, &ret->width);
+	err = err ? err : value_number(arguments->percent_limit, "percent-limit", "%", 0, 100, &ret->percent_limit);
 	err = err ? err : read_by(arguments->by, &ret->by);
 	return err ? err : report_check(ret);
 }

@@ -6,7 +6,6 @@
 #include "cmd/svg_options.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/outputs.h"
+#include "cmd/values.h"
 
 #define MAP_PATH "palette.map"
 #define MAP_BYTES ((size_t)64 << 20)
@@ -24,44 +24,20 @@
 #define HEIGHT_MAX 1000
 #define FONT_MAX 200
 
-static int read_whole(const char *text, const char *option, unsigned least, unsigned most, unsigned *ret)
-{
-	uint64_t value;
-
-	if (!text)
-		return 0;
-	if (text_u64(text, &value) || value < least || value > most)
-		return fail_plain(-EINVAL, "--%s: '%s' is not a number from %u to %u", option, text, least, most);
-	*ret = (unsigned)value;
-	return 0;
-}
-
-/* `end` is what may stand behind the number. */
-static int read_number(const char *text, const char *option, const char *end, double least, double most, double *ret)
-{
-	char *rest;
-	double value;
-
-	if (!text)
-		return 0;
-	value = strtod(text, &rest);
-	if (rest == text || (*rest && strcmp(rest, end)) || !isfinite(value) || value < least || value > most)
-		return fail_plain(-EINVAL, "--%s: '%s' is not a number from %g to %g", option, text, least, most);
-	*ret = value;
-	return 0;
-}
-
 static int read_numbers(const struct svg_arguments *arguments, struct svg_options *ret)
 {
 	const char *minwidth = arguments->minwidth;
-	int err = read_whole(arguments->width, "width", WIDTH_MIN, WIDTH_MAX, &ret->width);
+	int err = value_whole(arguments->width, "width", WIDTH_MIN, WIDTH_MAX, &ret->width);
 
 	ret->minwidth_share = minwidth && *minwidth && minwidth[strlen(minwidth) - 1] == '%';
-	err = err ? err : read_whole(arguments->height, "height", 2, HEIGHT_MAX, &ret->height);
+	err = err ? err : value_whole(arguments->height, "height", 2, HEIGHT_MAX, &ret->height);
 	err = err ? err
-		  : read_number(minwidth, "minwidth", "%", 0, ret->minwidth_share ? 100 : WIDTH_MAX, &ret->minwidth);
-	err = err ? err : read_number(arguments->fontsize, "fontsize", "", 1, FONT_MAX, &ret->fontsize);
-	return err ? err : read_number(arguments->fontwidth, "fontwidth", "", 0.1, 10, &ret->fontwidth);
+		  : value_number(minwidth, "minwidth", "%", 0, ret->minwidth_share ? 100 : WIDTH_MAX, &ret->minwidth);
+	if (!err && arguments->total && (text_u64(arguments->total, &ret->total) || !ret->total))
+		err = fail_plain(-EINVAL, "--total: '%s' is not a number from 1 up", arguments->total);
+	err = err ? err : value_number(arguments->factor, "factor", "", 1e-9, 1e9, &ret->factor);
+	err = err ? err : value_number(arguments->fontsize, "fontsize", "", 1, FONT_MAX, &ret->fontsize);
+	return err ? err : value_number(arguments->fontwidth, "fontwidth", "", 0.1, 10, &ret->fontwidth);
 }
 
 static void read_text(const char *text, const char **ret)

@@ -13,7 +13,7 @@ struct outputs;
 /* As given. */
 struct svg_arguments {
 	const char *title, *subtitle, *width, *height, *minwidth, *fonttype, *fontsize, *fontwidth;
-	const char *countname, *nametype, *colors, *bgcolors, *notes;
+	const char *countname, *nametype, *colors, *bgcolors, *notes, *total, *factor;
 	bool hash, cp, inverted, reverse, negate;
 };
 
@@ -35,6 +35,8 @@ struct svg_arguments {
 	ROW("fontwidth", "RATIO", opt_text, fontwidth, "svg: width of a character by that size (0.61)", NULL)  \
 	ROW("countname", "TEXT", opt_text, countname, "svg: what is counted (samples)", NULL)                  \
 	ROW("nametype", "TEXT", opt_text, nametype, "svg: what stands before a name (Function:)", NULL)        \
+	ROW("total", "COUNT", opt_text, total, "svg: what the whole width stands for (all there is)", NULL)    \
+	ROW("factor", "NUMBER", opt_text, factor, "svg: show counts times this (1)", NULL)                     \
 	ROW("notes", "TEXT", opt_text, notes, "svg: a description inside the file", NULL)
 
 /* Where no report has that name. */

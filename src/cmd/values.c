@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the values that commands which sample have in common, and says what is wrong with them. */
+/* Reads the values that commands have in common, and says what is wrong with them. */
 #include "cmd/values.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,32 @@ int value_numbers(const struct opt_list *items, const char *option, bool ranges,
 		if (err)
 			return err;
 	}
+	return 0;
+}
+
+int value_whole(const char *text, const char *option, unsigned least, unsigned most, unsigned *value)
+{
+	uint64_t read;
+
+	if (!text)
+		return 0;
+	if (text_u64(text, &read) || read < least || read > most)
+		return fail_plain(-EINVAL, "--%s: '%s' is not a number from %u to %u", option, text, least, most);
+	*value = (unsigned)read;
+	return 0;
+}
+
+int value_number(const char *text, const char *option, const char *end, double least, double most, double *value)
+{
+	char *rest;
+	double read;
+
+	if (!text)
+		return 0;
+	read = strtod(text, &rest);
+	if (rest == text || (*rest && strcmp(rest, end)) || !isfinite(read) || read < least || read > most)
+		return fail_plain(-EINVAL, "--%s: '%s' is not a number from %g to %g", option, text, least, most);
+	*value = read;
 	return 0;
 }
 

@@ -17,6 +17,10 @@ struct numbers {
 /* "1,2" or, where ranges make sense, "0-3,8"; appended. `option` is how to call it in words. */
 int value_numbers(const struct opt_list *items, const char *option, bool ranges, struct numbers *ret);
 
+/* A number within bounds; NULL leaves *value as it is. `end` is what may stand behind one that may have a fraction. */
+int value_whole(const char *text, const char *option, unsigned least, unsigned most, unsigned *value);
+int value_number(const char *text, const char *option, const char *end, double least, double most, double *value);
+
 /* Samples a second, as many as the kernel allows; a period between samples. */
 int value_frequency(const char *text, uint64_t *ret_hz);
 int value_period(const char *text, uint64_t *ret);

@@ -90,6 +90,27 @@ static uint32_t kind_of(const struct firefox *firefox, int64_t category, int64_t
 	return span_begins(module, "[vdso]") ? FRAME_VDSO : FRAME_USER;
 }
 
+static uint32_t line_number(int64_t value)
+{
+	return value > 0 && value <= INT32_MAX ? (uint32_t)value : 0;
+}
+
+/* The name of the file stands with the function, in older profiles, or in a table of its own. */
+static struct profile_source source_of(struct firefox *firefox, const struct firefox_tables *tables, int64_t row,
+				       int64_t function)
+{
+	int64_t file = firefox_at(&tables->function_file, function);
+	int64_t source = firefox_at(&tables->function_source, function);
+	struct span path = string_at(firefox, tables, file >= 0 ? file : firefox_at(&tables->source_file, source));
+
+	return (struct profile_source){
+		.file = stack_unescape(firefox->profile, path, &firefox->text),
+		.line = line_number(firefox_at(&tables->frame_line, row)),
+		.column = line_number(firefox_at(&tables->frame_column, row)),
+		.first_line = line_number(firefox_at(&tables->function_line, function)),
+	};
+}
+
 static uint32_t add_frame(struct firefox *firefox, const struct firefox_tables *tables, int64_t row)
 {
 	int64_t function = firefox_at(&tables->frame_function, row);
@@ -97,7 +118,8 @@ static uint32_t add_frame(struct firefox *firefox, const struct firefox_tables *
 		firefox, tables, firefox_at(&tables->resource_name, firefox_at(&tables->function_resource, function)));
 	struct span name = string_at(firefox, tables, firefox_at(&tables->function_name, function));
 	struct profile_frame frame = { .kind = kind_of(firefox, firefox_at(&tables->frame_category, row),
-						       firefox_at(&tables->frame_depth, row), module) };
+						       firefox_at(&tables->frame_depth, row), module),
+				       .source = source_of(firefox, tables, row, function) };
 
 	if (tables->frame_location.len)
 		name = string_at(firefox, tables, firefox_at(&tables->frame_location, row));

@@ -162,11 +162,16 @@ bool firefox_tables_read(struct json_in *json, struct profile *profile, struct s
 					 { "category", &ret->frame_category, 1 },
 					 { "inlineDepth", &ret->frame_depth, 1 },
 					 { "location", &ret->frame_location, 1 },
+					 { "line", &ret->frame_line, 1 },
+					 { "column", &ret->frame_column, 1 },
 					 { 0 } };
-	const struct wanted functions[] = { { "name", &ret->function_name, 1 },
-					    { "resource", &ret->function_resource, 1 },
-					    { 0 } };
+	const struct wanted functions[] = {
+		{ "name", &ret->function_name, 1 },       { "resource", &ret->function_resource, 1 },
+		{ "fileName", &ret->function_file, 1 },   { "source", &ret->function_source, 1 },
+		{ "lineNumber", &ret->function_line, 1 }, { 0 }
+	};
 	const struct wanted resources[] = { { "name", &ret->resource_name, 1 }, { 0 } };
+	const struct wanted sources[] = { { "filename", &ret->source_file, 1 }, { 0 } };
 
 	if (span_is(key, "stackTable"))
 		read_table(json, stacks);
@@ -176,6 +181,8 @@ bool firefox_tables_read(struct json_in *json, struct profile *profile, struct s
 		read_table(json, functions);
 	else if (span_is(key, "resourceTable"))
 		read_table(json, resources);
+	else if (span_is(key, "sources") && json_in_peek(json) == '{')
+		read_table(json, sources);
 	else if (span_is(key, "stringArray") || span_is(key, "stringTable"))
 		firefox_strings_read(json, profile, &ret->strings);
 	else
@@ -204,9 +211,15 @@ void firefox_tables_free(struct firefox_tables *tables)
 	free(tables->frame_category.values);
 	free(tables->frame_depth.values);
 	free(tables->frame_location.values);
+	free(tables->frame_line.values);
+	free(tables->frame_column.values);
 	free(tables->function_name.values);
 	free(tables->function_resource.values);
+	free(tables->function_file.values);
+	free(tables->function_source.values);
+	free(tables->function_line.values);
 	free(tables->resource_name.values);
+	free(tables->source_file.values);
 	*tables = (struct firefox_tables){ 0 };
 }
 

@@ -29,9 +29,9 @@ struct firefox_strings {
 struct firefox_tables {
 	struct firefox_strings strings;
 	struct firefox_column stack_frame, stack_prefix, stack_offset;
-	struct firefox_column frame_function, frame_category, frame_depth, frame_location;
-	struct firefox_column function_name, function_resource;
-	struct firefox_column resource_name;
+	struct firefox_column frame_function, frame_category, frame_depth, frame_location, frame_line, frame_column;
+	struct firefox_column function_name, function_resource, function_file, function_source, function_line;
+	struct firefox_column resource_name, source_file;
 };
 
 struct firefox_samples {

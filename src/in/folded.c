@@ -9,11 +9,13 @@
  * reading begins anew.
  *
  * Millions of lines are read, so each costs what is new in it: what it begins with like the line before has its node
- * already, and a frame's text is taken apart when it is met first.
+ * already, and a frame's text is taken apart when it is met first. Lines come in blocks: what is needed of one when the
+ * next is there is copied.
  */
 #include "in/in.h"
 
 #include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -25,7 +27,9 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/index.h"
+#include "base/intern.h"
 #include "base/span.h"
+#include "in/source.h"
 #include "in/stack.h"
 #include "profile/bulk.h"
 #include "profile/profile.h"
@@ -35,10 +39,12 @@
 #define COMM_MAX 15
 #define DEPTH_MAX 65536
 #define SUFFIX_LEN 4 /* _[k] */
-#define KNOWN_START 24
+#define START_WORDS 3
+#define KNOWN_START (START_WORDS * sizeof(uint64_t))
 #define PIECES 64
 #define COMMS 64
-#define FORECAST_LEAST (4u << 20) /* bytes */
+#define PEEK_FIRST (128u << 10)
+#define PEEK_MOST (64u << 20)
 #define BOM "\xef\xbb\xbf"
 
 struct text {
@@ -56,7 +62,7 @@ struct known {
 	uint32_t frame;
 	uint32_t len : 31;
 	uint32_t kernel : 1;
-	char start[KNOWN_START]; /* of the text */
+	uint64_t start[START_WORDS]; /* of the text */
 };
 
 _Static_assert(sizeof(struct known) == 32, "two in a cache line");
@@ -72,6 +78,7 @@ struct piece {
 	struct text text;
 	size_t end;
 	uint32_t hash;
+	uint64_t start[START_WORDS]; /* its first bytes, 0 behind its end */
 };
 
 /* A frame of the line before, or the name of its process. */
@@ -83,23 +90,27 @@ struct level {
 struct folded {
 	struct profile *profile;
 	struct bulk *bulk;
-	struct text rest; /* what is not read yet */
-	const char *nul;  /* the first byte that is not text, or NULL */
-	size_t number;    /* of the line, from 1 */
-	bool comms;       /* the first frame is whose stack it is */
-	bool pairs;       /* two counts a line, as of a difference: before and after */
-	bool before_it;   /* of the two, the first is read */
-	bool by_wick;     /* stacks that are not whole say so: the others are */
-	size_t lines;     /* that were read */
+	struct source *source; /* NULL: there is nothing behind this: */
+	struct text rest;      /* of the block, what is not read yet */
+	const char *nul;       /* the first byte of it that is not text, or NULL */
+	size_t number;         /* of the line, from 1 */
+	bool comms;            /* the first frame is whose stack it is */
+	bool pairs;            /* two counts a line, as of a difference: before and after */
+	bool before_it;        /* of the two, the first is read */
+	bool unread;           /* the file could not be read further */
+	bool by_wick;          /* stacks that are not whole say so: the others are */
+	size_t lines;          /* that were read */
 	struct stack_forecast forecast;
 	uint64_t sum, user, cut;
 	struct buf scratch;
 	struct index index;  /* of what follows, from 1 on */
 	struct known *known; /* frames by their texts */
-	const char **texts;  /* of each of them, all of it */
+	const char **texts;  /* of each of them that is longer than what is there of it, all */
+	struct intern *copies;
 	size_t known_len, known_cap;
 	uint64_t seed[2];
 	struct text before;   /* the stack of the line before, and what it was: */
+	struct buf last;      /* that stack, if it was in another block */
 	struct level *levels; /* DEPTH_MAX + 1 of them */
 	size_t depth;
 	bool named; /* its first level is the name of a process */
@@ -167,14 +178,45 @@ static bool take_first_count(const struct folded *folded, struct line *line)
 	return true;
 }
 
-/* The next line that is not empty: 1, 0 at the end, -EINVAL, or -EAGAIN if it has not two counts as those before. */
+/* The next lines: 1, 0 at the end, or -errno. */
+static int next_block(struct folded *folded)
+{
+	struct span block;
+	int more;
+
+	buf_clear(&folded->last);
+	buf_add(&folded->last, folded->before.data, folded->before.len);
+	if (buf_error(&folded->last))
+		return buf_error(&folded->last);
+	folded->before.data = folded->last.data;
+	if (folded->lines)
+		stack_forecast(&folded->forecast, folded->profile, source_share(folded->source));
+	more = source_lines(folded->source, folded->number, &block);
+	if (more <= 0)
+		return more;
+	if (!folded->number && span_begins(block, BOM))
+		block = span_from(block, strlen(BOM));
+	folded->rest = (struct text){ block.data, block.len };
+	folded->nul = memchr(block.data, '\0', block.len);
+	return 1;
+}
+
+/* The next line that is not empty: 1, 0 at the end, -errno, or -EAGAIN if it has not two counts as those before. */
 static int next_line(struct folded *folded, struct line *ret)
 {
-	while (folded->rest.len) {
-		struct text line = take(&folded->rest, '\n');
+	for (;;) {
+		struct text line;
 		size_t space;
 		int err;
 
+		if (!folded->rest.len) {
+			int more = folded->source ? next_block(folded) : 0;
+
+			folded->unread = more < 0;
+			if (more <= 0)
+				return more;
+		}
+		line = take(&folded->rest, '\n');
 		folded->number++;
 		trim_end(&line);
 		if (!line.len)
@@ -192,20 +234,27 @@ static int next_line(struct folded *folded, struct line *ret)
 			return fail_plain(-EINVAL, "line %zu: no stack before its count", folded->number);
 		return folded->pairs && !take_first_count(folded, ret) ? -EAGAIN : 1;
 	}
-	return 0;
 }
 
 /* Do all lines have two counts, as far as is looked? A name may end in a number, but not on each of several lines. */
-static bool has_pairs(struct text text)
+static bool has_pairs(struct source *source)
 {
-	struct folded folded = { .rest = text, .pairs = true };
-	struct line line;
-	size_t lines = 0;
-	int more = 1;
+	for (size_t want = PEEK_FIRST; want <= PEEK_MOST; want *= 2) {
+		struct span text = source_peek(source, want);
+		const char *end = memrchr(text.data, '\n', text.len);
+		bool all = text.len < want;
+		struct folded folded = { .rest = { text.data, all || !end ? text.len : (size_t)(end - text.data) },
+					 .pairs = true };
+		struct line line;
+		size_t lines = 0;
+		int more = 1;
 
-	while (lines < PAIRS_SEEN && (more = next_line(&folded, &line)) > 0)
-		lines++;
-	return more >= 0 && lines >= PAIRS_LEAST;
+		while ((all || end) && lines < PAIRS_SEEN && (more = next_line(&folded, &line)) > 0)
+			lines++;
+		if (all || more < 0 || lines >= PAIRS_LEAST)
+			return more >= 0 && lines >= PAIRS_LEAST;
+	}
+	return false;
 }
 
 static int hex_digit(char c)
@@ -316,26 +365,6 @@ static uint32_t add_frame(struct folded *folded, struct text text)
 	return profile_add_frame(folded->profile, &frame);
 }
 
-/* Of any two different texts of one length at least one word differs, and each goes into its own product. */
-static uint32_t hash_text(const struct folded *folded, struct text text)
-{
-	uint64_t hash = folded->seed[0] ^ text.len, head = 0, tail = 0;
-
-	if (text.len >= sizeof(head)) {
-		for (size_t at = 0; at + 2 * sizeof(head) < text.len; at += sizeof(head)) {
-			memcpy(&head, text.data + at, sizeof(head));
-			hash = index_mix(hash ^ head, folded->seed[1] | 1);
-		}
-		memcpy(&head, text.data + (text.len > 2 * sizeof(head) ? text.len - 2 * sizeof(head) : 0),
-		       sizeof(head));
-		memcpy(&tail, text.data + text.len - sizeof(tail), sizeof(tail));
-	} else {
-		for (size_t i = 0; i < text.len; i++)
-			head = head << 8 | (unsigned char)text.data[i];
-	}
-	return index_hash(index_mix(index_mix(hash ^ head, tail ^ folded->seed[1]), folded->seed[0] | 1));
-}
-
 static struct known *add_known(struct folded *folded, uint32_t hash)
 {
 	if (folded->known_len + 1 >= folded->known_cap) {
@@ -359,12 +388,14 @@ static struct known *add_known(struct folded *folded, uint32_t hash)
 	return &folded->known[++folded->known_len];
 }
 
-static bool is_known(const struct folded *folded, uint32_t number, struct text text)
+static bool is_known(const struct folded *folded, uint32_t number, const struct piece *piece)
 {
 	const struct known *known = &folded->known[number];
 
-	return known->len == text.len &&
-	       !memcmp(text.len <= KNOWN_START ? known->start : folded->texts[number], text.data, text.len);
+	if (known->len != piece->text.len || known->start[0] != piece->start[0] || known->start[1] != piece->start[1] ||
+	    known->start[2] != piece->start[2])
+		return false;
+	return piece->text.len <= KNOWN_START || !memcmp(folded->texts[number], piece->text.data, piece->text.len);
 }
 
 /* The same text is the same frame: it is looked into once. */
@@ -375,14 +406,21 @@ static const struct known *find_frame(struct folded *folded, const struct piece 
 	uint32_t number;
 
 	while ((number = index_next(&folded->index, piece->hash, &at)))
-		if (is_known(folded, number, piece->text))
+		if (is_known(folded, number, piece))
 			return &folded->known[number];
 	known = len <= INT32_MAX ? add_known(folded, piece->hash) : NULL;
 	if (!known)
 		return NULL;
 	*known = (struct known){ .len = (uint32_t)len & INT32_MAX };
-	folded->texts[folded->known_len] = piece->text.data;
-	memcpy(known->start, piece->text.data, len < KNOWN_START ? len : KNOWN_START);
+	memcpy(known->start, piece->start, sizeof(known->start));
+	folded->texts[folded->known_len] = NULL;
+	if (len > KNOWN_START) {
+		uint32_t copy = intern_bytes(folded->copies, piece->text.data, len);
+
+		if (copy == UINT32_MAX)
+			return NULL;
+		folded->texts[folded->known_len] = intern_get(folded->copies, copy, NULL);
+	}
 	known->frame = add_frame(folded, piece->text);
 	known->kernel = profile_frame(folded->profile, known->frame)->kind == FRAME_KERNEL;
 	return known->frame == PROFILE_FULL ? NULL : known;
@@ -418,7 +456,11 @@ static int enter_comm(struct folded *folded, const struct piece *piece)
 	struct text text = piece->text;
 
 	if (!met->text.data || met->text.len != text.len || memcmp(met->text.data, text.data, text.len) != 0) {
-		*met = (struct comm){ .text = text };
+		uint32_t copy = intern_bytes(folded->copies, text.data, text.len);
+
+		if (copy == UINT32_MAX)
+			return -ENOMEM;
+		*met = (struct comm){ .text = { intern_get(folded->copies, copy, NULL), text.len } };
 		if (!is(text, "[unnamed]")) {
 			if (unescape(folded, text).len > COMM_MAX)
 				return -EAGAIN;
@@ -501,6 +543,54 @@ static void leave(struct folded *folded, struct text stack)
 	folded->before = stack;
 }
 
+/* Up to eight bytes, the first of them lowest. */
+static uint64_t load(const char *data, size_t len)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, data, len);
+	return le64toh(word);
+}
+
+/* How many bytes of a word are before the first semicolon; 8 if there is none. */
+static unsigned before_semicolon(uint64_t word)
+{
+	uint64_t other = word ^ 0x3b3b3b3b3b3b3b3bULL; /* 0 where one is: that byte borrows from its neighbour */
+	uint64_t marks = (other - 0x0101010101010101ULL) & ~other & 0x8080808080808080ULL;
+
+	return marks ? (unsigned)__builtin_ctzll(marks) / 8 : 8;
+}
+
+/* The frame that begins at `at`: its end is looked for, its start kept and its hash made in one go, by words. */
+static struct piece take_piece(const struct folded *folded, struct text stack, size_t at)
+{
+	struct piece piece = { .text.data = stack.data + at };
+	uint64_t hash = folded->seed[0];
+	size_t left = stack.len - at;
+	unsigned len;
+
+	for (size_t i = 0;; i++) {
+		size_t most = left < sizeof(uint64_t) ? left : sizeof(uint64_t);
+		uint64_t word =
+			most == sizeof(word) ? load(stack.data + at, sizeof(word)) : load(stack.data + at, most);
+
+		len = before_semicolon(word);
+		len = len < most ? len : (unsigned)most;
+		word = len < sizeof(word) ? word & ((1ULL << 8 * len) - 1) : word;
+		if (i < START_WORDS)
+			piece.start[i] = word;
+		hash = index_mix(hash ^ word, folded->seed[1] | 1);
+		at += len;
+		left -= len;
+		if (len < sizeof(word) || !left)
+			break;
+	}
+	piece.end = at;
+	piece.text.len = (size_t)(stack.data + at - piece.text.data);
+	piece.hash = index_hash(index_mix(hash ^ piece.text.len, folded->seed[0] | 1));
+	return piece;
+}
+
 /*
  * The next frames of a stack, from *at on. Behind the last separator there may be an empty one. What looking them up
  * will read is fetched here.
@@ -510,13 +600,9 @@ static size_t take_pieces(const struct folded *folded, struct text stack, size_t
 	size_t len = 0;
 
 	for (; *at <= stack.len && len < PIECES; len++) {
-		struct text text = { stack.data + *at, stack.len - *at };
-		const char *end = memchr(text.data, ';', text.len);
-
-		text.len = end ? (size_t)(end - text.data) : text.len;
-		pieces[len] = (struct piece){ text, *at + text.len, hash_text(folded, text) };
+		pieces[len] = take_piece(folded, stack, *at);
 		index_fetch(&folded->index, pieces[len].hash);
-		*at += text.len + 1;
+		*at = pieces[len].end + 1;
 	}
 	for (size_t i = 0; i < len; i++) {
 		size_t start = index_start(&folded->index, pieces[i].hash);
@@ -586,11 +672,11 @@ static int add_counters(struct folded *folded)
 static int read_lines(struct folded *folded, struct in_request *request)
 {
 	struct line line = { 0 };
-	size_t all = folded->rest.len;
 	int err, more = 0;
 
 	err = profile_new(&folded->profile);
 	err = err ? err : bulk_new(&folded->bulk, folded->profile);
+	err = err ? err : intern_new(&folded->copies);
 	index_seed(folded->seed);
 	folded->levels = calloc(DEPTH_MAX + 1, sizeof(*folded->levels));
 	if (err || !folded->levels)
@@ -598,17 +684,16 @@ static int read_lines(struct folded *folded, struct in_request *request)
 	profile_meta(folded->profile)->unit = profile_string(folded->profile, "samples");
 	while (!err && (more = next_line(folded, &line)) > 0) {
 		err = add_line(folded, &line);
-		if (all >= FORECAST_LEAST)
-			stack_forecast(&folded->forecast, folded->profile, 1 - (double)folded->rest.len / (double)all);
 		folded->lines += !err;
 	}
 	if (more == -EAGAIN)
 		folded->pairs = false;
 	else if (err == -EAGAIN)
 		folded->comms = false;
-	else if (more < 0)
+	else if (more < 0 && !folded->unread)
 		err = fail_hint(more, "folded stacks are `a;b;c 12` a line; wick-convert(1) has what else is read");
-	err = err ? in_salvage(request, err, folded->lines) : more < 0 ? more : 0;
+	err = err ? err : more < 0 ? more : 0;
+	err = err ? in_salvage(request, err, folded->lines) : 0;
 	err = err ? err : bulk_flush(folded->bulk);
 	return err ? err : add_counters(folded);
 }
@@ -642,49 +727,54 @@ static int read_all(struct profile **ret, struct folded *folded, struct in_reque
 	free(folded->known);
 	free(folded->texts);
 	free(folded->levels);
+	intern_free(folded->copies);
+	buf_free(&folded->last);
 	buf_free(&folded->scratch);
 	return err;
 }
 
-static int read_text(struct profile **ret, struct text all, struct in_request *request, bool *ret_pairs)
+static int read_text(struct profile **ret, struct source *source, struct in_request *request, bool *pairs)
 {
-	bool comms = true, pairs = has_pairs(all);
+	bool comms = true;
 	int err = -EAGAIN;
 
 	for (int tries = 0; tries < 3 && err == -EAGAIN; tries++) { /* each takes one of the two away */
-		struct folded folded = { .rest = all, .comms = comms, .pairs = pairs };
+		struct folded folded = { .source = source, .comms = comms, .pairs = *pairs };
 
-		folded.nul = all.len ? memchr(all.data, '\0', all.len) : NULL;
-		err = read_all(ret, &folded, request);
+		err = tries ? source_again(source) : 0;
+		err = err ? err : read_all(ret, &folded, request);
 		comms = folded.comms;
-		pairs = folded.pairs;
+		*pairs = folded.pairs;
 	}
-	*ret_pairs = pairs;
 	return err;
 }
 
 /* The other values of the same lines; then there is nothing to choose, and to say. */
-static int read_before(struct profile **ret, struct text all, const struct in_request *request)
+static int read_before(struct profile **ret, struct source *source, const struct in_request *request)
 {
 	struct in_request again = { .type = "before", .salvage = request->salvage };
-	bool pairs;
-	int err = read_text(ret, all, &again, &pairs);
+	bool pairs = true;
+	int err = source_again(source);
 
+	err = err ? err : read_text(ret, source, &again, &pairs);
 	buf_free(&again.notes);
 	return err;
 }
 
-int in_folded(struct profile **ret, const void *data, size_t len, struct in_request *request)
+int in_folded(struct profile **ret, struct source *source, struct in_request *request)
 {
-	struct text all = { data, len };
-	bool pairs;
+	bool pairs = false;
 	int err;
 
-	if (len >= strlen(BOM) && !memcmp(data, BOM, strlen(BOM)))
-		all = (struct text){ (const char *)data + strlen(BOM), len - strlen(BOM) };
-	err = read_text(ret, all, request, &pairs);
+	source_peek(source, PEEK_FIRST);
+	err = request->salvage ? 0 : source_error(source);
+	if (!err) {
+		pairs = has_pairs(source);
+		err = source_keep(source);
+	}
+	err = err ? err : read_text(ret, source, request, &pairs);
 	if (!err && pairs && request->both && !request->type) {
-		err = read_before(&request->before, all, request);
+		err = read_before(&request->before, source, request);
 		if (err)
 			profile_free(*ret);
 		else if (!request->salvaged)

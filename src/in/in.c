@@ -49,7 +49,7 @@ static const struct format {
 	{ .is = in_is_bcc, .stream = in_bcc },
 	{ .is = in_is_perf, .stream = in_perf },
 	{ .is = in_is_pprof, .bytes = in_pprof },
-	{ .bytes = in_folded },
+	{ .stream = in_folded },
 };
 
 int in_salvage(struct in_request *request, int err, uint64_t records)
@@ -83,7 +83,7 @@ static int read_all(const struct format *format, struct profile **ret, struct so
 		    struct in_request *request)
 {
 	struct span all;
-	int err = source_all(source, !format->is, &all), got;
+	int err = source_all(source, false, &all), got;
 	autofree char *why = err ? strdup(fail_text()) : NULL;
 
 	if (err && (!request->salvage || !all.len))

@@ -31,8 +31,8 @@ int in_read_fd(struct profile **ret, int fd, struct in_request *request);
 typedef int in_bytes_reader(struct profile **ret, const void *data, size_t len, struct in_request *request);
 typedef int in_stream_reader(struct profile **ret, struct source *source, struct in_request *request);
 
-in_bytes_reader in_wick, in_folded, in_pprof, in_speedscope, in_firefox;
-in_stream_reader in_perf, in_bpftrace, in_bcc;
+in_bytes_reader in_wick, in_pprof, in_speedscope, in_firefox;
+in_stream_reader in_perf, in_bpftrace, in_bcc, in_folded;
 
 /* Whether bytes begin like that format; `len` may be less than the whole. */
 typedef bool in_detector(const char *data, size_t len);

@@ -26,6 +26,7 @@
 #define NO_FRAME (PROFILE_FULL - 1) /* a line that may stand among frames and is none */
 
 #define MODULES 64 /* a power of two */
+#define WAITING 64
 #define KNOWN_START 20
 
 /* What a frame's line came to. Two are in a line of the processor's cache. */
@@ -40,6 +41,15 @@ struct known {
 struct key {
 	struct span text;
 	uint32_t module; /* an even number, one more in the kernel; 0 and 1: the text has it too */
+};
+
+/* The line of a frame that is not looked up yet. */
+struct waiting {
+	struct span line, rest; /* all of it, and what is behind the address */
+	struct key key;
+	uint64_t address; /* 0 in user space */
+	size_t number;    /* of the line */
+	uint32_t hash;
 };
 
 /* A sample that is being added to the profile. */
@@ -71,6 +81,9 @@ struct perf {
 	size_t pending_len;
 	struct stack_forecast forecast;
 	struct stack stack;
+	struct waiting waiting[WAITING]; /* lines of its next frames */
+	size_t waiting_len;
+	size_t line; /* the number of the line that was read last */
 	struct buf scratch;
 	struct stack_types types;
 	struct perf_head head;
@@ -156,13 +169,14 @@ static uint32_t add_nameless(struct perf *perf, struct profile_frame *frame, str
 }
 
 /* A line of the source file beneath its frame, as of -F +srcline. */
-static bool is_source_line(struct span line)
+static bool is_source_line(struct span line, struct span *ret_file, uint64_t *ret_line)
 {
 	const char *colon = memrchr(line.data, ':', line.len);
-	uint64_t number;
 
-	return colon && !memchr(line.data, ' ', line.len) &&
-	       span_u64(span_from(line, (size_t)(colon + 1 - line.data)), &number);
+	if (!colon || memchr(line.data, ' ', line.len))
+		return false;
+	*ret_file = (struct span){ line.data, (size_t)(colon - line.data) };
+	return span_u64(span_from(line, (size_t)(colon + 1 - line.data)), ret_line);
 }
 
 /* `address` is 0 for user space. PROFILE_NONE if the line is cut off. */
@@ -173,7 +187,7 @@ static uint32_t parse_frame(struct perf *perf, bool has_address, uint64_t addres
 	uint64_t offset = 0;
 	bool has_offset;
 
-	if (!has_address && is_source_line(rest))
+	if (!has_address && is_source_line(rest, &symbol, &offset))
 		return NO_FRAME;
 	if (!split_frame(rest, &symbol, &module))
 		return PROFILE_NONE;
@@ -228,7 +242,7 @@ static uint32_t module_number(struct perf *perf, struct span module)
 
 	if (len)
 		memcpy(&end, module.data + module.len - len, len);
-	at = (size_t)((end ^ module.len) * 0x9e3779b97f4a7c15ULL >> 32) % MODULES;
+	at = (size_t)(index_mix(end ^ module.len, 0x9e3779b97f4a7c15ULL) >> 32) % MODULES;
 	if (perf->module_numbers[at] && span_equal(perf->modules[at], module))
 		return perf->module_numbers[at];
 	number = intern_bytes(perf->texts, module.data, module.len);
@@ -298,29 +312,84 @@ static bool remember(struct perf *perf, const struct key *key, uint32_t hash, ui
 	return true;
 }
 
-/* The frame of a line without its indentation; PROFILE_NONE if it is none. */
-static uint32_t frame_of(struct perf *perf, struct span line)
+/* The frame of a line; PROFILE_NONE if it is cut off. */
+static uint32_t frame_of(struct perf *perf, const struct waiting *one)
 {
-	uint64_t address, seed[2] = { perf->seed[0], perf->seed[1] };
-	struct span rest = take_address(line, &address);
-	uint32_t hash, number, frame;
-	struct key key;
-	size_t at;
+	size_t at = index_start(&perf->index, one->hash);
+	uint32_t number, frame;
 
-	if (address < STACK_KERNEL_ADDRESS)
-		address = 0;
-	if (!key_of(perf, line, rest, address != 0, &key))
-		return PROFILE_FULL;
-	seed[0] += key.module * 0x9e3779b97f4a7c15ULL;
-	hash = index_hash_bytes(seed, key.text.data, key.text.len);
-	at = index_start(&perf->index, hash);
-	while ((number = index_next(&perf->index, hash, &at)))
-		if (is_known(perf, number, &key))
+	while ((number = index_next(&perf->index, one->hash, &at)))
+		if (is_known(perf, number, &one->key))
 			return perf->known[number].frame;
-	frame = parse_frame(perf, rest.data != line.data, address, rest);
+	frame = parse_frame(perf, one->rest.data != one->line.data, one->address, one->rest);
 	if (frame == PROFILE_NONE || frame == PROFILE_FULL)
 		return frame;
-	return remember(perf, &key, hash, frame) ? frame : PROFILE_FULL;
+	return remember(perf, &one->key, one->hash, frame) ? frame : PROFILE_FULL;
+}
+
+/* The frame before this line is in that line of the source; `??:0` says that it is not known where. */
+static uint32_t with_source(struct perf *perf, uint32_t frame, struct span text)
+{
+	struct profile_frame known = *profile_frame(perf->profile, frame);
+	struct span file;
+	uint64_t line;
+
+	if (!is_source_line(text, &file, &line) || !line || line > INT32_MAX)
+		return frame;
+	known.source.file = stack_unescape(perf->profile, file, &perf->scratch);
+	known.source.line = (uint32_t)line;
+	return profile_add_frame(perf->profile, &known);
+}
+
+/* Looks up the frames whose lines wait: what that reads is fetched for all of them before it is waited for. */
+static int settle(struct perf *perf)
+{
+	size_t len = perf->waiting_len;
+
+	perf->waiting_len = 0;
+	for (size_t i = 0; i < len; i++) {
+		size_t at = index_start(&perf->index, perf->waiting[i].hash);
+		uint32_t number = index_next(&perf->index, perf->waiting[i].hash, &at);
+
+		if (number)
+			__builtin_prefetch(&perf->known[number]);
+	}
+	for (size_t i = 0; i < len; i++) {
+		const struct waiting *one = &perf->waiting[i];
+		uint32_t frame = frame_of(perf, one);
+		int err = 0;
+
+		if (frame == NO_FRAME && perf->stack.depth)
+			frame = with_source(perf, perf->stack.frames[--perf->stack.depth], one->line);
+		if (frame != PROFILE_NONE && frame != NO_FRAME)
+			err = stack_push(&perf->stack, frame);
+		if (frame == PROFILE_NONE)
+			return fail_plain(-EINVAL, "line %zu: cut off in the middle of a frame", one->number);
+		if (err == -E2BIG)
+			return fail_plain(-EINVAL, "line %zu: more than %d frames", one->number, STACK_DEPTH_MAX);
+		if (err)
+			return full();
+	}
+	return 0;
+}
+
+/* The frame of a line without its indentation, to be looked up with others. */
+static int push(struct perf *perf, struct span line)
+{
+	struct waiting *one = &perf->waiting[perf->waiting_len++];
+	uint64_t seed[2] = { perf->seed[0], perf->seed[1] };
+
+	one->number = perf->line;
+	one->line = line;
+	one->rest = take_address(line, &one->address);
+	if (one->address < STACK_KERNEL_ADDRESS)
+		one->address = 0;
+	if (!key_of(perf, line, one->rest, one->address != 0, &one->key))
+		return full();
+	seed[0] += one->key.module * 0x9e3779b97f4a7c15ULL;
+	one->hash = index_hash_bytes(seed, one->key.text.data, one->key.text.len);
+	index_fetch(&perf->index, one->hash);
+	return perf->waiting_len == WAITING ? settle(perf) : 0;
 }
 
 static int add_moment(struct perf *perf, const struct pending *pending, uint32_t sample)
@@ -381,15 +450,17 @@ static int close_sample(struct perf *perf)
 	const struct perf_head *head = &perf->head;
 	struct profile_sample sample = { .value = 1, .process = perf->process, .comm = perf->comm, .tid = head->tid };
 	uint64_t period = head->period ? head->period : 1;
+	int err = settle(perf);
 
+	if (err)
+		return err;
 	if (perf->state != GATHERING) {
 		perf->state = OUTSIDE;
 		return 0;
 	}
 	perf->state = OUTSIDE;
 	if (!span_add(&perf->weight, period))
-		return fail_plain(-EINVAL, "line %zu: the periods add up to more than can be",
-				  source_line_number(perf->source));
+		return fail_plain(-EINVAL, "line %zu: the periods add up to more than can be", perf->line);
 	if (!perf->count++)
 		perf->period = head->period;
 	perf->periods_differ |= head->period != perf->period;
@@ -425,23 +496,6 @@ static int open_sample(struct perf *perf, struct perf_head *head)
 	return add_owner(perf) || perf->process == PROFILE_FULL ? full() : 0;
 }
 
-static int push(struct perf *perf, struct span line)
-{
-	uint32_t frame = frame_of(perf, line);
-	int err;
-
-	if (frame == PROFILE_NONE)
-		return fail_plain(-EINVAL, "line %zu: cut off in the middle of a frame",
-				  source_line_number(perf->source));
-	if (frame == NO_FRAME)
-		return 0;
-	err = stack_push(&perf->stack, frame);
-	if (err == -E2BIG)
-		return fail_plain(-EINVAL, "line %zu: more than %d frames", source_line_number(perf->source),
-				  STACK_DEPTH_MAX);
-	return err ? full() : 0;
-}
-
 /* Head and frame on one line: an address, then a symbol or a module. */
 static bool is_frame(struct span rest)
 {
@@ -460,7 +514,7 @@ static int read_head(struct perf *perf, struct span line)
 		return err;
 	if (!perf_head_parse(line, &head))
 		return fail_plain(-EINVAL, "line %zu: neither the head of a sample of perf script nor a frame",
-				  source_line_number(perf->source));
+				  perf->line);
 	if (head.is_record)
 		return 0;
 	err = open_sample(perf, &head);
@@ -476,7 +530,7 @@ static bool is_next_head(const struct perf *perf, struct span line)
 {
 	struct perf_head head;
 
-	return perf->head.rest.len && !perf->stack.depth && perf_head_parse(line, &head);
+	return perf->head.rest.len && !perf->waiting_len && !perf->stack.depth && perf_head_parse(line, &head);
 }
 
 static int read_line(struct perf *perf, struct span line)
@@ -570,11 +624,17 @@ static int finish(struct perf *perf)
 
 static int read_lines(struct perf *perf)
 {
-	struct span line;
+	struct span block;
 	int err = 0, more;
 
-	while (!err && (more = source_line(perf->source, &line)) != 0)
-		err = more < 0 ? more : read_line(perf, line);
+	while (!err && (more = source_lines(perf->source, perf->line, &block)) != 0) {
+		err = more < 0 ? more : 0;
+		while (!err && block.len) {
+			perf->line++;
+			err = read_line(perf, span_line(&block));
+		}
+		err = err ? err : settle(perf); /* what waits points into the block */
+	}
 	if (err) /* the sample that it is in is not whole */
 		return in_salvage(perf->request, err, perf->count);
 	return close_sample(perf);

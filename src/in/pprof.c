@@ -158,33 +158,67 @@ static int add_frame(struct pprof *pprof, const struct profile_frame *frame)
 	return pprof->frames[pprof->frames_len++] == PROFILE_FULL ? full() : 0;
 }
 
+static uint32_t line_number(uint64_t value)
+{
+	return value <= INT32_MAX ? (uint32_t)value : 0;
+}
+
+/* What the file says of a function and a line in it, where wick has not put that into the name. */
+static void set_source(struct pprof *pprof, struct profile_frame *frame, const struct pprof_function *function,
+		       const struct pprof_line *line)
+{
+	struct span name = string_at(pprof, function->name), whole = string_at(pprof, function->system_name);
+	struct span file = string_at(pprof, function->file);
+
+	frame->source.file = stack_unescape(pprof->profile, file, &pprof->text);
+	frame->source.line = line_number(line->line);
+	frame->source.column = line_number(line->column);
+	frame->source.first_line = line_number(function->start_line);
+	if (name.len && !span_equal(name, whole))
+		frame->source.linkage = stack_unescape(pprof->profile, whole, &pprof->text);
+}
+
+/* The name of a function, with the line if wick wrote it; what more is known goes into the frame. */
+static struct span take_function(struct pprof *pprof, struct profile_frame *frame,
+				 const struct pprof_function *function, const struct pprof_line *line, bool inlined)
+{
+	struct span name = string_at(pprof, function->name), whole = string_at(pprof, function->system_name);
+	struct span file = string_at(pprof, function->file);
+	bool alone = !inlined && whole.len > name.len && span_ends(whole, "_[i]");
+
+	if (alone) {
+		struct span bare = { whole.data, whole.len - 4 };
+
+		alone = span_equal(bare, name) || is_with_line(name, bare, file, line->line);
+		whole = alone ? bare : whole;
+	}
+	if (alone) /* it stands alone, and wick says so there */
+		frame->kind = FRAME_INLINE;
+	if (is_with_line(name, whole, file, line->line))
+		return whole;
+	set_source(pprof, frame, function, line);
+	if (alone)
+		frame->source.linkage = PROFILE_NONE;
+	return name.len ? name : whole;
+}
+
 /* The line of a location: the first is the innermost; what is not the last was inlined. */
 static int add_line(struct pprof *pprof, struct profile_frame frame, const struct pprof_line *line, bool inlined)
 {
 	const uint64_t *found = map_get(&pprof->file.function_ids, line->function);
 	const struct pprof_function *function = found ? &pprof->file.functions[*found - 1] : NULL;
-	struct span name = { "", 0 }, whole;
+	struct span name = { "", 0 };
 
 	if (!function && line->function)
 		return fail_plain(-EINVAL, "sample %zu: function %" PRIu64 " is not in the file", pprof->number,
 				  line->function);
+	if (function && function->name >= pprof->file.strings_len)
+		return fail_plain(-EINVAL, "sample %zu: string %" PRIu64 " is not in the file", pprof->number,
+				  function->name);
 	if (inlined)
 		frame.kind = FRAME_INLINE;
-	if (function) {
-		name = string_at(pprof, function->name);
-		whole = string_at(pprof, function->system_name);
-		if (function->name >= pprof->file.strings_len)
-			return fail_plain(-EINVAL, "sample %zu: string %" PRIu64 " is not in the file", pprof->number,
-					  function->name);
-		if (!inlined && whole.len > name.len && span_ends(whole, "_[i]") &&
-		    (whole.len == name.len + 4 || is_with_line(name, (struct span){ whole.data, whole.len - 4 },
-							       string_at(pprof, function->file), line->line))) {
-			whole.len -= 4; /* it stands alone, and wick says so there */
-			frame.kind = FRAME_INLINE;
-		}
-		if (!name.len || is_with_line(name, whole, string_at(pprof, function->file), line->line))
-			name = whole;
-	}
+	if (function)
+		name = take_function(pprof, &frame, function, line, inlined);
 	if (name.len)
 		set_name(pprof, &frame, name);
 	return add_frame(pprof, &frame);

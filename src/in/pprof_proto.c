@@ -168,6 +168,8 @@ static int add_line(struct pprof_file *file, struct span bytes)
 			line->function = field.value;
 		else if (field.number == 2)
 			line->line = field.value;
+		else if (field.number == 3)
+			line->column = field.value;
 	}
 	return more;
 }
@@ -209,7 +211,9 @@ static int add_function(struct pprof_file *file, struct span bytes)
 	if (!function)
 		return -ENOMEM;
 	while ((more = proto_next(&in, &field)) > 0) {
-		uint64_t *const fields[] = { NULL, &id, &function->name, &function->system_name, &function->file };
+		uint64_t *const fields[] = {
+			NULL, &id, &function->name, &function->system_name, &function->file, &function->start_line
+		};
 
 		if (field.number < sizeof(fields) / sizeof(*fields))
 			*fields[field.number] = field.value;

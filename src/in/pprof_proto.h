@@ -39,7 +39,7 @@ struct pprof_mapping {
 };
 
 struct pprof_line {
-	uint64_t function, line;
+	uint64_t function, line, column;
 };
 
 struct pprof_location {
@@ -49,7 +49,7 @@ struct pprof_location {
 };
 
 struct pprof_function {
-	uint64_t name, system_name, file;
+	uint64_t name, system_name, file, start_line;
 };
 
 #define PPROF_TYPES_MAX 64

@@ -21,7 +21,7 @@
 
 #define PACKED_SIZE (64u << 10)
 #define WINDOW_SIZE (256u << 10)
-#define LINE_MAX_LEN (1u << 20)
+#define LINE_MAX_LEN ((size_t)1 << 20)
 #define ALL_MAX ((size_t)2 << 30)
 /* What unpacks to so many times its size, from so many bytes on, is no profile. In memory there is less room. */
 #define RATIO_MAX 1000
@@ -57,6 +57,8 @@ struct source {
 	size_t lines;
 	uint64_t unpacked, taken; /* bytes in all */
 	uint64_t size;            /* of a regular file, else 0 */
+	off_t start;              /* in the descriptor */
+	const char *kept;         /* where all of it begins in memory, once it is there */
 	unsigned char *packed;
 	const unsigned char *packed_at;
 	size_t packed_len;
@@ -313,7 +315,7 @@ int source_open_bytes(struct source **ret, const void *data, size_t len)
 		return fail(-ENOMEM, "reading");
 	source->fd = -1;
 	source->fd_ended = true;
-	source->packed_at = data;
+	source->packed_at = len ? data : (const void *)"";
 	source->packed_len = len;
 	source->taken = len;
 	return open_source(ret, source, 0);
@@ -341,6 +343,9 @@ int source_open_fd(struct source **ret, int fd)
 	}
 	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode))
 		source->size = (uint64_t)stat.st_size;
+	source->start = lseek(fd, 0, SEEK_CUR);
+	if (source->start >= 0)
+		source->start -= (off_t)source->packed_len; /* which was read just now */
 	source->packed_at = source->packed;
 	source->taken = source->packed_len;
 	return open_source(ret, source, err);
@@ -370,31 +375,101 @@ struct span source_peek(struct source *source, size_t want)
 	return (struct span){ source->at, (size_t)(source->end - source->at) };
 }
 
-int source_line(struct source *source, struct span *ret)
+int source_error(const struct source *source)
+{
+	return source->err;
+}
+
+/* Up to the first end of a line at hand, or the last; NULL if all that is left is a line without one. */
+static int find_end(struct source *source, bool last, const char **ret)
 {
 	size_t searched = 0;
-	const char *end;
 
 	for (;;) {
 		size_t len = (size_t)(source->end - source->at);
+		const char *from = source->at + searched;
 
-		end = len > searched ? memchr(source->at + searched, '\n', len - searched) : NULL;
-		if (end || source->ended)
-			break;
-		if (len > LINE_MAX_LEN)
-			return fail_plain(-EFBIG, "line %zu: longer than 1 MiB", source->lines + 1);
+		*ret = NULL;
+		if (len > searched)
+			*ret = last ? memrchr(from, '\n', len - searched) : memchr(from, '\n', len - searched);
+		if (*ret || source->ended)
+			return 0;
+		if (len > (last ? ALL_LINE_MAX : LINE_MAX_LEN))
+			return fail_plain(-EFBIG,
+					  last ? "line %zu: a line of more than 16 MiB" : "line %zu: longer than 1 MiB",
+					  source->lines + 1);
 		searched = len;
 		if (fill(source))
 			return source->err;
 	}
-	if (source->at == source->end)
-		return 0;
+}
+
+int source_line(struct source *source, struct span *ret)
+{
+	const char *end;
+	int err = find_end(source, false, &end);
+
+	if (err || source->at == source->end)
+		return err;
 	source->lines++;
 	*ret = (struct span){ source->at, (size_t)((end ? end : source->end) - source->at) };
 	source->at += ret->len + (end != NULL);
 	if (ret->len && ret->data[ret->len - 1] == '\r')
 		ret->len--;
 	return 1;
+}
+
+int source_lines(struct source *source, size_t before, struct span *ret)
+{
+	const char *end;
+	int err;
+
+	source->lines = before;
+	err = find_end(source, true, &end);
+	if (err || source->at == source->end)
+		return err;
+	*ret = (struct span){ source->at, (size_t)((end ? end + 1 : source->end) - source->at) };
+	source->at += ret->len;
+	return 1;
+}
+
+int source_keep(struct source *source)
+{
+	struct span all;
+	int err = 0;
+
+	source->whole = true;
+	if (source->fd >= 0 && source->size && source->start >= 0)
+		return 0;
+	if (source->fd >= 0 || source->packing != PLAIN)
+		err = source_all(source, true, &all);
+	source->kept = source->at;
+	/* What could be read before an error stays, and the error comes behind it. */
+	return err && source->at == source->end ? err : 0;
+}
+
+/* Packed bytes from the first on. */
+static int restart(struct source *source)
+{
+	if (lseek(source->fd, source->start, SEEK_SET) < 0)
+		return fail_plain(-errno, "reading it again: %s", strerror(errno));
+	source->err = 0;
+	source->ended = source->fd_ended = source->inside = false;
+	source->at = source->end = source->window;
+	source->packed_len = 0;
+	source->taken = source->unpacked = 0;
+	if (source->packing == ZSTD)
+		ZSTD_DCtx_reset(source->zstd, ZSTD_reset_session_only);
+	return source->packing == XZ ? start_unpacking(source) : 0;
+}
+
+int source_again(struct source *source)
+{
+	source->lines = 0;
+	if (!source->kept)
+		return restart(source);
+	source->at = source->kept;
+	return 0;
 }
 
 double source_share(const struct source *source)

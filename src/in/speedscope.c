@@ -62,14 +62,42 @@ static void stop(struct speedscope *scope, const char *why)
 	json_in_fail(&scope->json, why);
 }
 
+/* A line or a column; 0 if it is none that could be. */
+static uint32_t read_place(struct json_in *json)
+{
+	double value;
+
+	if (json_in_peek(json) != '0') {
+		json_in_skip(json);
+		return 0;
+	}
+	value = json_in_double(json);
+	return value >= 1 && value <= INT32_MAX ? (uint32_t)value : 0;
+}
+
+/* With a line, the file is that of the source; wick's own without one are modules, and nobody else's are told apart. */
+static uint32_t make_frame(struct speedscope *scope, struct span name, struct span file, struct profile_source *source)
+{
+	if (source->line)
+		source->file = stack_unescape(scope->profile, file, &scope->text);
+	if (source->line && scope->by_wick)
+		file.len = 0;
+	return stack_named_frame(scope->profile, name, file, source, !scope->by_wick, &scope->text);
+}
+
 static void add_frame(struct speedscope *scope)
 {
 	autobuf struct buf name = { 0 }, file = { 0 };
+	struct profile_source source = { 0 };
 	struct span key, text;
 
 	for (json_in_begin(&scope->json, '{'); json_in_key(&scope->json, &key);) {
 		struct buf *into = span_is(key, "name") ? &name : span_is(key, "file") ? &file : NULL;
 
+		if (span_is(key, "line") || span_is(key, "col")) {
+			*(span_is(key, "line") ? &source.line : &source.column) = read_place(&scope->json);
+			continue;
+		}
 		if (!into || json_in_peek(&scope->json) != '"') {
 			json_in_skip(&scope->json);
 			continue;
@@ -96,9 +124,8 @@ static void add_frame(struct speedscope *scope)
 	}
 	scope->names[scope->frames_len] =
 		stack_unescape(scope->profile, (struct span){ name.data, name.len }, &scope->text);
-	scope->frames[scope->frames_len++] =
-		stack_named_frame(scope->profile, (struct span){ name.data, name.len },
-				  (struct span){ file.data ? file.data : "", file.len }, !scope->by_wick, &scope->text);
+	scope->frames[scope->frames_len++] = make_frame(scope, (struct span){ name.data, name.len },
+							(struct span){ file.data ? file.data : "", file.len }, &source);
 	scope->full |= scope->frames[scope->frames_len - 1] == PROFILE_FULL || buf_error(&name) || buf_error(&file);
 	if (scope->full)
 		stop(scope, "memory is out");

@@ -78,10 +78,14 @@ int stack_gather(struct stack *stack, struct bulk *bulk)
 
 void stack_forecast(struct stack_forecast *forecast, struct profile *profile, double share)
 {
-	double count, growth;
+	double count, growth, when = forecast->asked ? 1.0 / 16 : 1.0 / 32;
 
-	if (forecast->asked > 1 || share < (forecast->asked ? 1.0 / 16 : 1.0 / 32))
+	if (forecast->asked > 1 || share < when)
 		return;
+	if (share > 1.5 * when) { /* so little is there that it is read in a few steps */
+		forecast->asked = 2;
+		return;
+	}
 	count = profile_count(profile, PROFILE_NODES);
 	growth = forecast->asked ? count / forecast->early : 0;
 	forecast->asked++;
@@ -213,10 +217,11 @@ bool stack_take_cut(struct span *name)
 	return true;
 }
 
-uint32_t stack_named_frame(struct profile *profile, struct span name, struct span module, bool plain,
-			   struct buf *scratch)
+uint32_t stack_named_frame(struct profile *profile, struct span name, struct span module,
+			   const struct profile_source *source, bool plain, struct buf *scratch)
 {
-	struct profile_frame frame = { .kind = span_begins(module, "[vdso]") ? FRAME_VDSO : FRAME_USER };
+	struct profile_frame frame = { .kind = span_begins(module, "[vdso]") ? FRAME_VDSO : FRAME_USER,
+				       .source = *source };
 
 	if (!plain)
 		frame.kind = take_kind(&name, frame.kind);
@@ -259,11 +264,13 @@ static bool is_wanted(const char *wanted, struct span name)
 
 bool stack_type(struct stack_types *types, struct profile *profile, struct span name)
 {
-	uint32_t number = profile_bytes(profile, name.data, name.len);
+	struct span chosen = { .data = profile_text(profile, types->chosen, &chosen.len) };
+	uint32_t number;
 	size_t at = 0;
 
-	if (types->chosen == number && number)
+	if (types->chosen && span_equal(chosen, name))
 		return true;
+	number = profile_bytes(profile, name.data, name.len);
 	while (at < types->len && types->names[at] != number)
 		at++;
 	if (at == types->len && at < STACK_TYPES_MAX && number != PROFILE_FULL)

@@ -15,6 +15,7 @@
 struct buf;
 struct bulk;
 struct profile;
+struct profile_source;
 struct in_request;
 
 #define STACK_DEPTH_MAX 65536
@@ -65,8 +66,8 @@ uint32_t stack_unescape(struct profile *profile, struct span text, struct buf *s
  * The frame that wick writes as a name and a module, in formats that have no more: _[k], _[j] and _[i] behind the name,
  * [incomplete: REASON]. With `plain` the name is one and nothing else.
  */
-uint32_t stack_named_frame(struct profile *profile, struct span name, struct span module, bool plain,
-			   struct buf *scratch);
+uint32_t stack_named_frame(struct profile *profile, struct span name, struct span module,
+			   const struct profile_source *source, bool plain, struct buf *scratch);
 
 /* Whether a name is [incomplete: REASON], of which the reason is left. */
 bool stack_take_cut(struct span *name);

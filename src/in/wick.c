@@ -21,6 +21,12 @@
 #include "profile/profile.h"
 #include "profile/wick_format.h"
 
+/* Where a frame of the file is in the source. */
+struct source {
+	uint64_t frame;
+	struct profile_source source;
+};
+
 struct reader {
 	struct profile *profile;
 	struct cursor in;                  /* what is left of the section being read, unpacked */
@@ -30,7 +36,9 @@ struct reader {
 	uint32_t counts[PROFILE_TABLES];   /* how many of them are known yet */
 	uint32_t *parents;                 /* of the processes, as the file numbers them: they may be forward */
 	uint32_t processes;                /* how many there will be */
-	bool salvage;                      /* of a section that is cut off, read what is there */
+	struct source *sources;            /* of frames, by their numbers in the file */
+	size_t sources_len, sources_taken;
+	bool salvage; /* of a section that is cut off, read what is there */
 };
 
 struct section {
@@ -144,6 +152,9 @@ static uint32_t get_frame(struct reader *reader)
 	frame.file = get_index(reader, PROFILE_FILES);
 	frame.process = get_index(reader, PROFILE_PROCESSES);
 	frame.name = get_text(reader);
+	if (reader->sources_taken < reader->sources_len &&
+	    reader->sources[reader->sources_taken].frame == reader->counts[PROFILE_FRAMES])
+		frame.source = reader->sources[reader->sources_taken++].source;
 	if (frame.kind >= FRAME_KINDS)
 		reader->in.bad = 1;
 	return profile_add_frame(reader->profile, &frame);
@@ -327,6 +338,31 @@ static int read_ways(struct reader *reader, const struct section *section)
 	return reader->in.bad ? damaged(section) : 0;
 }
 
+/* Where frames are in the source: kept until the frames themselves are read. */
+static int read_sources(struct reader *reader, const struct section *section)
+{
+	uint64_t count = cursor_varint(&reader->in), frame = 0;
+
+	if (reader->in.bad || count > cursor_left(&reader->in) / WICK_SOURCES_LEAST)
+		return damaged(section);
+	reader->sources = calloc(count + 1, sizeof(*reader->sources));
+	if (!reader->sources)
+		return fail(-ENOMEM, "reading a profile");
+	for (; reader->sources_len < count && !reader->in.bad; reader->sources_len++) {
+		struct source *one = &reader->sources[reader->sources_len];
+		uint32_t further = get_u32(reader);
+
+		one->frame = frame += further;
+		one->source.file = get_text(reader);
+		one->source.line = get_u32(reader);
+		one->source.column = get_u32(reader);
+		one->source.first_line = get_u32(reader);
+		one->source.linkage = get_text(reader);
+		reader->in.bad |= !further;
+	}
+	return reader->in.bad ? damaged(section) : 0;
+}
+
 static const struct table_section {
 	const char *tag;
 	enum profile_table table;
@@ -340,7 +376,7 @@ static const struct table_section {
 
 #define TABLE_SECTIONS (sizeof(table_sections) / sizeof(table_sections[0]))
 
-enum { PLACE_META = TABLE_SECTIONS, PLACE_WAYS, PLACE_END };
+enum { PLACE_META = TABLE_SECTIONS, PLACE_WAYS, PLACE_END, PLACE_SOURCES };
 
 /* The tag of a section by its place in the file: the tables, META, WAYS, END. */
 static const char *tag_of(size_t place)
@@ -350,12 +386,19 @@ static const char *tag_of(size_t place)
 	return place == PLACE_META ? WICK_META : place == PLACE_WAYS ? WICK_WAYS : WICK_END;
 }
 
+/* Files that wick recorded do not have it. */
+static bool is_sources(const struct reader *reader, const struct section *section, size_t place)
+{
+	return !strcmp(section->tag, WICK_SOURCES) && !reader->sources && place < TABLE_SECTIONS &&
+	       table_sections[place].table == PROFILE_FRAMES;
+}
+
 static bool is_known(const struct section *section)
 {
 	for (size_t place = 0; place <= PLACE_END; place++)
 		if (strcmp(section->tag, tag_of(place)) == 0)
 			return true;
-	return false;
+	return strcmp(section->tag, WICK_SOURCES) == 0;
 }
 
 static int read_header(const struct reader *reader, struct cursor *file, struct section *ret)
@@ -449,6 +492,8 @@ static int read_section(struct reader *reader, const struct section *section, si
 		err = read_meta(reader, section);
 	} else if (place == PLACE_WAYS) {
 		err = read_ways(reader, section);
+	} else if (place == PLACE_SOURCES) {
+		err = read_sources(reader, section);
 	}
 	if (!err && (cursor_left(&reader->in) || section->cut))
 		err = damaged(section);
@@ -468,6 +513,12 @@ static int read_sections(struct reader *reader, struct cursor *file)
 			if (section.flags & WICK_CRITICAL)
 				return fail_plain(-EINVAL, "made by a newer wick: section %s is not known to this one",
 						  section.tag);
+			continue;
+		}
+		if (is_sources(reader, &section, place)) {
+			err = read_section(reader, &section, PLACE_SOURCES);
+			if (err)
+				return err;
 			continue;
 		}
 		if (place == PLACE_WAYS && !strcmp(section.tag, WICK_END)) /* older files do not have it */
@@ -533,6 +584,7 @@ int in_wick(struct profile **ret, const void *data, size_t len, struct in_reques
 	for (int i = 0; i < PROFILE_TABLES; i++)
 		free(reader.numbers[i]);
 	free(reader.parents);
+	free(reader.sources);
 	if (err)
 		profile_free(reader.profile);
 	else

@@ -30,6 +30,7 @@ enum category { CATEGORY_OTHER, CATEGORY_USER, CATEGORY_KERNEL, CATEGORY_JIT, CA
 /* A row of the table of functions. */
 struct function {
 	uint32_t name, resource, source; /* resource and source from 1 */
+	uint32_t first_line;
 };
 
 /* A row of the table of frames. */
@@ -125,6 +126,7 @@ static enum category category_of(uint32_t kind)
 static uint32_t function_of(struct firefox *firefox, uint32_t frame, uint32_t *ret_line)
 {
 	struct function function = { 0 };
+	const struct profile_source *known = &profile_frame(firefox->profile, frame)->source;
 	struct out_source source;
 	struct buf *text = &firefox->text;
 
@@ -150,7 +152,19 @@ static uint32_t function_of(struct firefox *firefox, uint32_t frame, uint32_t *r
 		function.source = number_in(firefox, firefox->sources, &file, sizeof(file));
 	}
 	buf_clear(text);
-	*ret_line = source.line;
+	*ret_line = source.line ? source.line : known->line;
+	function.first_line = known->first_line;
+	if (known->file) {
+		uint32_t file;
+
+		out_string(firefox->profile, known->file, text);
+		buf_adds(text, "");
+		if (buf_error(text))
+			return 0;
+		file = number_in(firefox, firefox->strings, text->data, text->len);
+		buf_clear(text);
+		function.source = number_in(firefox, firefox->sources, &file, sizeof(file));
+	}
 	return number_in(firefox, firefox->functions, &function, sizeof(function));
 }
 
@@ -213,7 +227,16 @@ static void number_frames(struct firefox *firefox)
 	}
 }
 
-enum column { COLUMN_ADDRESS, COLUMN_LIB, COLUMN_DEPTH, COLUMN_CATEGORY, COLUMN_FUNCTION, COLUMN_LINE, COLUMNS };
+enum column {
+	COLUMN_ADDRESS,
+	COLUMN_LIB,
+	COLUMN_DEPTH,
+	COLUMN_CATEGORY,
+	COLUMN_FUNCTION,
+	COLUMN_LINE,
+	COLUMN_COLUMN,
+	COLUMNS
+};
 
 static void put_frame_value(struct firefox *firefox, uint32_t number, enum column column)
 {
@@ -237,14 +260,18 @@ static void put_frame_value(struct firefox *firefox, uint32_t number, enum colum
 	case COLUMN_FUNCTION:
 		put_index(firefox, row->function, true);
 		break;
-	default:
+	case COLUMN_LINE:
 		put_index(firefox, row->line ? row->line + 1 : 0, false);
+		break;
+	default:
+		put_index(firefox, frame->source.column ? frame->source.column + 1 : 0, false);
 	}
 }
 
 static void put_frame_table(struct firefox *firefox)
 {
-	static const char *const names[COLUMNS] = { "address", "lib", "inlineDepth", "category", "func", "line" };
+	static const char *const names[COLUMNS] = { "address", "lib",  "inlineDepth", "category",
+						    "func",    "line", "column" };
 
 	json_object(&firefox->json, "frameTable");
 	json_u64(&firefox->json, "length", firefox->rows_len);
@@ -258,7 +285,6 @@ static void put_frame_table(struct firefox *firefox)
 	put_same(firefox, "subcategory", firefox->rows_len, "0");
 	put_same(firefox, "nativeSymbol", firefox->rows_len, "null");
 	put_same(firefox, "innerWindowID", firefox->rows_len, "0");
-	put_same(firefox, "column", firefox->rows_len, "null");
 	put_same(firefox, "originalLocation", firefox->rows_len, "null");
 	json_end(&firefox->json, '}');
 }
@@ -316,7 +342,13 @@ static void put_function_table(struct firefox *firefox)
 	json_end(&firefox->json, ']');
 	put_same(firefox, "isJS", count - 1, "false");
 	put_same(firefox, "relevantForJS", count - 1, "false");
-	put_same(firefox, "lineNumber", count - 1, "null");
+	json_array(&firefox->json, "lineNumber");
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t line = function_at(firefox, i).first_line;
+
+		put_index(firefox, line ? line + 1 : 0, false);
+	}
+	json_end(&firefox->json, ']');
 	put_same(firefox, "columnNumber", count - 1, "null");
 	put_same(firefox, "originalLocation", count - 1, "null");
 	json_end(&firefox->json, '}');

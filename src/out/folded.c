@@ -20,6 +20,8 @@
 #include "out/paths.h"
 #include "profile/profile.h"
 
+#define AHEAD 8 /* lines whose frames are fetched while others are written */
+
 /* A line to be: samples that look alike. */
 struct one {
 	uint64_t count;
@@ -133,6 +135,8 @@ static int write_lines(struct folded *folded, struct buf *out)
 	for (uint32_t i = 1; i < folded->len && !err; i++) {
 		const struct one *line = &folded->list[i];
 
+		if (i + AHEAD < folded->len)
+			paths_fetch(&folded->paths, folded->list[i + AHEAD].path);
 		if (line->comm) {
 			size_t len;
 			const char *comm = intern_get(folded->paths.texts, line->comm, &len);

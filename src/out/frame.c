@@ -202,6 +202,8 @@ struct out_source out_source(const struct profile *profile, unsigned int frame, 
 	uint32_t kind = profile_frame(profile, frame)->kind, line = 0;
 	const char *space = memrchr(name, ' ', len), *colon = memrchr(name, ':', len);
 
+	if (profile_has_source(&profile_frame(profile, frame)->source))
+		return source;
 	/* Names of run-time code may look alike, but say where a function begins. */
 	if ((kind != FRAME_USER && kind != FRAME_INLINE) || !profile_frame(profile, frame)->name || !space ||
 	    space == name || !colon || colon <= space + 1 || memchr(space, '/', (size_t)(colon - space)))

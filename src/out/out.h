@@ -89,6 +89,7 @@ struct out_source {
 	size_t file, file_len; /* where in the name */
 	uint32_t line;         /* 0: it has none */
 };
+/* Not of a frame whose source is known otherwise: then the name is a name. */
 struct out_source out_source(const struct profile *profile, unsigned int frame, const char *name, size_t len);
 
 #endif

@@ -51,6 +51,8 @@ static inline uint32_t paths_text_rank(const struct paths *paths, uint32_t text,
 	return paths->text_ranks[2 * text + more];
 }
 
+/* Begins to fetch what paths_add of this path will read. */
+void paths_fetch(const struct paths *paths, uint32_t path);
 /* Appends the frames from root to leaf with semicolons between them. */
 int paths_add(const struct paths *paths, uint32_t path, struct buf *out);
 

@@ -404,7 +404,7 @@ static void put_mappings(struct pprof *pprof)
 /* ---- Functions and lines ---- */
 
 struct function {
-	uint32_t name, system_name, file;
+	uint32_t name, system_name, file, first_line;
 };
 
 /* `alone`: an inlined frame without what it is inlined in is known by its system name, as in folded stacks. */
@@ -412,6 +412,7 @@ static uint32_t function_of(struct pprof *pprof, uint32_t frame, bool alone, uin
 {
 	struct function function = { 0 };
 	struct out_source source;
+	const struct profile_source *known = &profile_frame(pprof->profile, frame)->source;
 	uint32_t number;
 
 	out_name(pprof->profile, frame, &pprof->text);
@@ -428,6 +429,13 @@ static uint32_t function_of(struct pprof *pprof, uint32_t frame, bool alone, uin
 		buf_adds(&pprof->text, out_kind_suffix(FRAME_INLINE));
 	function.system_name = take_text(pprof);
 	*ret_line = source.line;
+	if (known->linkage && !alone)
+		function.system_name = profile_string_of(pprof, known->linkage);
+	if (known->file)
+		function.file = profile_string_of(pprof, known->file);
+	if (known->line)
+		*ret_line = known->line;
+	function.first_line = known->first_line;
 	number = intern_bytes(pprof->functions, &function, sizeof(function));
 	if (number == UINT32_MAX)
 		pprof->err = -ENOMEM;
@@ -444,6 +452,7 @@ static void put_lines(struct pprof *pprof, uint32_t location, struct mapping *ma
 
 		put_number(&pprof->part, 1, function);
 		put_number(&pprof->part, 2, line);
+		put_number(&pprof->part, 3, profile_frame(pprof->profile, frame)->source.column);
 		put_message(pprof, &pprof->message, 4, &pprof->part);
 		mapping->lines |= line != 0;
 	}
@@ -472,6 +481,7 @@ static void put_functions(struct pprof *pprof)
 		put_number(&pprof->message, 2, function.name);
 		put_number(&pprof->message, 3, function.system_name);
 		put_number(&pprof->message, 4, function.file);
+		put_number(&pprof->message, 5, function.first_line);
 		put_message(pprof, pprof->out, 5, &pprof->message);
 	}
 }

@@ -29,8 +29,9 @@ struct speedscope {
 	struct buf text;
 };
 
-/* Its number, from 1; a new one is written. The name is in text, and a file may be behind it. */
-static int put_frame(struct speedscope *scope, size_t name_len, uint32_t *ret)
+/* Its number, from 1; a new one is written. In text are the name, then a file and numbers, if there are some. */
+static int put_frame(struct speedscope *scope, size_t name_len, size_t file_len, const struct profile_source *source,
+		     uint32_t *ret)
 {
 	struct buf *text = &scope->text;
 	uint32_t count = intern_count(scope->seen);
@@ -42,23 +43,34 @@ static int put_frame(struct speedscope *scope, size_t name_len, uint32_t *ret)
 		return 0;
 	json_object(&scope->json, NULL);
 	json_text(&scope->json, "name", text->data, name_len);
-	if (text->len > name_len + 1)
-		json_text(&scope->json, "file", text->data + name_len + 1, text->len - name_len - 1);
+	if (file_len)
+		json_text(&scope->json, "file", text->data + name_len + 1, file_len);
+	if (source && source->line)
+		json_u64(&scope->json, "line", source->line);
+	if (source && source->column)
+		json_u64(&scope->json, "col", source->column);
 	json_end(&scope->json, '}');
 	return 0;
 }
 
 static int put_frame_of(struct speedscope *scope, uint32_t frame)
 {
-	size_t name_len;
+	const struct profile_source *source = &profile_frame(scope->profile, frame)->source;
+	size_t name_len, file_len;
 
 	buf_clear(&scope->text);
 	out_name(scope->profile, frame, &scope->text);
 	buf_adds(&scope->text, out_kind_suffix(profile_frame(scope->profile, frame)->kind));
 	name_len = scope->text.len;
-	buf_addc(&scope->text, '\n'); /* no name has one */
-	out_module_path(scope->profile, frame, &scope->text);
-	return put_frame(scope, name_len, &scope->frames[frame]);
+	buf_addc(&scope->text, '\n');     /* no name has one */
+	if (source->file && source->line) /* who reads it again knows by the line which of the two it is */
+		out_string(scope->profile, source->file, &scope->text);
+	else
+		out_module_path(scope->profile, frame, &scope->text);
+	file_len = scope->text.len - name_len - 1;
+	if (source->line || source->column)
+		buf_addf(&scope->text, "\n%u:%u", source->line, source->column);
+	return put_frame(scope, name_len, file_len, source, &scope->frames[frame]);
 }
 
 static uint32_t comm_of(const struct speedscope *scope, uint32_t sample)
@@ -81,7 +93,7 @@ static int put_comm(struct speedscope *scope, uint32_t sample)
 		out_string(scope->profile, comm, &scope->text);
 	else
 		buf_adds(&scope->text, "[unnamed]");
-	return put_frame(scope, scope->text.len, &scope->comms[comm]);
+	return put_frame(scope, scope->text.len, 0, NULL, &scope->comms[comm]);
 }
 
 static int put_frames(struct speedscope *scope)

@@ -32,6 +32,8 @@ struct svg_options {
 	bool minwidth_share;  /* or percent of the whole */
 	const char *colors;   /* one of SVG_PALETTES */
 	const char *bgcolors; /* one of SVG_BACKGROUNDS, #rrggbb; NULL: of the palette, or dark as the browser is */
+	uint64_t total;       /* what the whole width stands for, if that is more than there is */
+	double factor;        /* that counts are shown times */
 	bool hash;            /* colours by the beginning and the end of names */
 	bool inverted;        /* root on top */
 	bool reverse;         /* merged from the leaves */
@@ -47,6 +49,7 @@ struct svg_options {
 			       .fontwidth = 0.61,       \
 			       .height = 16,            \
 			       .minwidth = 0.1,         \
+			       .factor = 1,             \
 			       .colors = "hot" })
 
 /* -EINVAL with fail() set for an option that makes no sense, so that it is known before sampling. */

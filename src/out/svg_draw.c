@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@
 #define TEXT_LEAST 3 /* characters of a name that are worth showing */
 #define MARK_LEN 4   /* _[k] */
 #define TOO_FAR 1e15 /* pixels */
+#define MOST_SHOWN 1e18
 #define DOT " · "
 
 static const char style[] =
@@ -114,6 +116,16 @@ static int64_t tenths(double x)
 	return (int64_t)(strtod(exact, NULL) * 10 + 0.5);
 }
 
+/* A count as it is shown. */
+static uint64_t shown(const struct picture *picture, uint64_t count)
+{
+	double times = (double)count * picture->options->factor;
+
+	if (picture->options->factor == 1)
+		return count;
+	return times < MOST_SHOWN ? (uint64_t)rint(times) : (uint64_t)MOST_SHOWN;
+}
+
 static void add_percent(struct picture *picture, double part, bool sign)
 {
 	buf_addf(picture->out, "%s%.2f%%", sign && part > 0 ? "+" : "", 100 * part / (double)picture->layout->total);
@@ -127,14 +139,14 @@ static void add_title(struct picture *picture, const struct svg_frame *frame, co
 	else
 		buf_adds(picture->out, "all");
 	buf_adds(picture->out, " (");
-	text_thousands(picture->out, frame->value);
+	text_thousands(picture->out, shown(picture, frame->value));
 	buf_addc(picture->out, ' ');
 	buf_adds(picture->out, picture->countname);
 	buf_adds(picture->out, ", ");
 	if (!frame->depth)
 		buf_adds(picture->out, "100%");
 	else
-		add_percent(picture, (double)frame->value, false);
+		add_percent(picture, (double)shown(picture, frame->value) / picture->options->factor, false);
 	if (frame->depth && picture->tree->before) {
 		buf_adds(picture->out, "; ");
 		add_percent(picture,

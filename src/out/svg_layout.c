@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/intern.h"
 #include "out/svg.h"
 
@@ -325,14 +326,15 @@ static int find_dash(struct work *work)
 /* In the steps of the classic script, for the same rounding. */
 double svg_least(uint64_t total, const struct svg_options *options)
 {
-	double room = (options->width ? options->width : SVG_WIDTH) - 2 * SVG_XPAD, all = (double)total;
+	double room = (options->width ? options->width : SVG_WIDTH) - 2 * SVG_XPAD;
+	double all = (double)(options->total ? options->total : total);
 
 	return options->minwidth_share ? all * options->minwidth / 100 : options->minwidth / (room / all);
 }
 
 static void measure(struct work *work, const struct svg_options *options)
 {
-	double total = (double)work->layout->total;
+	double total = (double)work->tree->nodes[0].value;
 	double before = work->tree->before ? (double)work->tree->before[0] : 0;
 
 	work->scale = options->normalize && before > 0 ? total / before : 1;
@@ -345,11 +347,15 @@ int svg_layout_make(struct svg_layout *layout, struct svg_tree *tree, const stru
 	struct piece root = { .value = tree->nodes[0].value, .ends = tree->nodes[0].value };
 	int err = find_dash(&work);
 
-	layout->total = root.value;
+	if (options->total && options->total < root.value)
+		return fail_plain(-EINVAL, "--total: %" PRIu64 " is less than there is: %" PRIu64, options->total,
+				  root.value);
+	layout->total = root.value && options->total ? options->total : root.value;
 	layout->max_delta = 1;
 	measure(&work, options);
 	for (uint32_t i = tree->nodes[0].first; i; i = tree->nodes[i].next)
 		root.ends -= tree->nodes[i].value;
+	root.value = layout->total;
 	if (!err && layout->total)
 		err = push(&work, &root);
 	while (work.pieces_len && !err) {

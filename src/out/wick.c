@@ -174,6 +174,31 @@ static void put_ways(const struct profile *profile, struct buf *out)
 	}
 }
 
+/* Where frames are in the source, of those where something is known; nothing if there are none. */
+static void put_sources(const struct profile *profile, struct buf *out)
+{
+	uint32_t count = profile_count(profile, PROFILE_FRAMES), known = 0, last = 0;
+
+	for (uint32_t i = 1; i < count; i++)
+		known += profile_has_source(&profile_frame(profile, i)->source);
+	if (!known)
+		return;
+	buf_varint(out, known);
+	for (uint32_t i = 1; i < count; i++) {
+		const struct profile_source *source = &profile_frame(profile, i)->source;
+
+		if (!profile_has_source(source))
+			continue;
+		buf_varint(out, i - last);
+		put_text(profile, source->file, out);
+		buf_varint(out, source->line);
+		buf_varint(out, source->column);
+		buf_varint(out, source->first_line);
+		put_text(profile, source->linkage, out);
+		last = i;
+	}
+}
+
 /* The compressed bytes of raw, or none if that does not help or is more than a reader would unpack. */
 static int compress(const struct buf *raw, char **ret, size_t *ret_len)
 {
@@ -233,6 +258,14 @@ static const struct table_section {
 #undef TABLE
 };
 
+static int add_sources(const struct profile *profile, struct buf *out, struct buf *raw, uint64_t *total)
+{
+	buf_clear(raw);
+	put_sources(profile, raw);
+	*total += raw->len;
+	return raw->len ? add_section(out, WICK_SOURCES, 0, raw) : buf_error(raw);
+}
+
 int out_wick(const struct profile *profile, struct buf *out)
 {
 	autobuf struct buf raw = { 0 };
@@ -245,6 +278,10 @@ int out_wick(const struct profile *profile, struct buf *out)
 		const struct table_section *section = &table_sections[i];
 		uint32_t count = profile_count(profile, section->table);
 
+		if (section->table == PROFILE_FRAMES)
+			err = add_sources(profile, out, &raw, &total);
+		if (err)
+			return err;
 		buf_clear(&raw);
 		buf_varint(&raw, count - 1);
 		for (uint32_t number = 1; number < count; number++)

@@ -15,6 +15,7 @@
 #include "profile/profile.h"
 
 #define BATCH BULK_MOST
+#define AHEAD 8      /* stacks */
 #define FRAMES 16384 /* a stack may be longer; then it ends its batch */
 
 struct stack {
@@ -35,33 +36,6 @@ struct bulk {
 	size_t count; /* of stacks, stacks[0] included; the last may not be finished */
 };
 
-int bulk_new(struct bulk **ret, struct profile *profile)
-{
-	struct bulk *bulk = calloc(1, sizeof(*bulk));
-
-	if (!bulk)
-		return -ENOMEM;
-	bulk->profile = profile;
-	bulk->count = 1;
-	*ret = bulk;
-	return 0;
-}
-
-void bulk_free(struct bulk *bulk)
-{
-	if (!bulk)
-		return;
-	free(bulk->frames);
-	free(bulk->nodes);
-	free(bulk);
-}
-
-void bulk_tell(struct bulk *bulk, bulk_added *added, void *context)
-{
-	bulk->added = added;
-	bulk->context = context;
-}
-
 static int make_room(struct bulk *bulk, size_t more)
 {
 	size_t cap = bulk->cap ? bulk->cap : FRAMES;
@@ -81,6 +55,37 @@ static int make_room(struct bulk *bulk, size_t more)
 	bulk->nodes = grown;
 	bulk->cap = cap;
 	return 0;
+}
+
+int bulk_new(struct bulk **ret, struct profile *profile)
+{
+	struct bulk *bulk = calloc(1, sizeof(*bulk));
+
+	if (!bulk)
+		return -ENOMEM;
+	if (make_room(bulk, 1)) { /* what has no frames points into it too */
+		bulk_free(bulk);
+		return -ENOMEM;
+	}
+	bulk->profile = profile;
+	bulk->count = 1;
+	*ret = bulk;
+	return 0;
+}
+
+void bulk_free(struct bulk *bulk)
+{
+	if (!bulk)
+		return;
+	free(bulk->frames);
+	free(bulk->nodes);
+	free(bulk);
+}
+
+void bulk_tell(struct bulk *bulk, bulk_added *added, void *context)
+{
+	bulk->added = added;
+	bulk->context = context;
 }
 
 int bulk_begin(struct bulk *bulk, size_t shared)
@@ -157,6 +162,37 @@ static void add_rest(struct bulk *bulk, struct stack *stack)
 				  nodes + stack->found);
 }
 
+static size_t new_nodes(const struct stack *stack)
+{
+	return stack->depth - (stack->found > stack->shared ? stack->found : stack->shared);
+}
+
+/*
+ * Adds what is left of all stacks. Numbers of nodes that will be new can be foreseen, but for what stacks of the same
+ * batch have in common: so places are fetched a few stacks ahead.
+ */
+static void add_rests(struct bulk *bulk)
+{
+	size_t coming = 0; /* new nodes between the stack that is added and the one that is fetched for */
+
+	for (size_t i = 1; i < bulk->count + AHEAD; i++) {
+		if (i < bulk->count) {
+			const struct stack *stack = &bulk->stacks[i];
+			size_t fresh = new_nodes(stack);
+			uint32_t next = profile_count(bulk->profile, PROFILE_NODES) + (uint32_t)coming;
+
+			if (fresh > 1)
+				profile_fetch_chain(bulk->profile, next,
+						    bulk->frames + stack->first + stack->depth - fresh + 1, fresh - 1);
+			coming += fresh;
+		}
+		if (i > AHEAD) {
+			coming -= new_nodes(&bulk->stacks[i - AHEAD]);
+			add_rest(bulk, &bulk->stacks[i - AHEAD]);
+		}
+	}
+}
+
 /* The last stack becomes the one before the next. */
 static void start_again(struct bulk *bulk)
 {
@@ -183,8 +219,7 @@ int bulk_flush(struct bulk *bulk)
 			active[len++] = (uint16_t)i;
 	for (size_t level = 0; len; level++)
 		len = find_level(bulk, active, len, level);
-	for (size_t i = 1; i < bulk->count; i++)
-		add_rest(bulk, &bulk->stacks[i]);
+	add_rests(bulk);
 	for (size_t i = 1; i < bulk->count; i++) {
 		const struct stack *stack = &bulk->stacks[i];
 

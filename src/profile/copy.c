@@ -115,6 +115,8 @@ static int copy_frames(struct copy *copy)
 		frame.file = copy->files[frame.file];
 		frame.process = copy->processes[frame.process];
 		frame.name = copy->strings[frame.name];
+		frame.source.file = copy->strings[frame.source.file];
+		frame.source.linkage = copy->strings[frame.source.linkage];
 		copy->frames[i] = profile_add_frame(copy->to, &frame);
 		if (copy->frames[i] == PROFILE_FULL)
 			return -ENOMEM;

@@ -216,12 +216,20 @@ uint32_t profile_add_file(struct profile *profile, const struct profile_file *fi
 
 uint32_t profile_add_frame(struct profile *profile, const struct profile_frame *frame)
 {
-	const uint64_t key[] = { frame->address, pair(frame->file, frame->process), pair(frame->name, frame->kind) };
+	const struct profile_source *source = &frame->source;
+	const uint64_t key[] = { frame->address,
+				 pair(frame->file, frame->process),
+				 pair(frame->name, frame->kind),
+				 pair(source->file, source->line),
+				 pair(source->column, source->first_line),
+				 source->linkage };
+	size_t len = profile_has_source(source) ? sizeof(key) : 3 * sizeof(*key);
 
 	if (!known(profile, PROFILE_FILES, frame->file) || !known(profile, PROFILE_PROCESSES, frame->process) ||
-	    !known(profile, PROFILE_STRINGS, frame->name) || frame->kind >= FRAME_KINDS)
+	    !known(profile, PROFILE_STRINGS, frame->name) || !known(profile, PROFILE_STRINGS, source->file) ||
+	    !known(profile, PROFILE_STRINGS, source->linkage) || frame->kind >= FRAME_KINDS)
 		return PROFILE_FULL;
-	return record_add(profile, PROFILE_FRAMES, key, sizeof(key), frame);
+	return record_add(profile, PROFILE_FRAMES, key, len, frame);
 }
 
 static uint32_t hash_node(const struct profile *profile, const struct profile_node *node)
@@ -370,6 +378,15 @@ void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t 
 			append_chain(profile, parent, frames + i + 1, len - i - 1, ret + i + 1);
 			return;
 		}
+	}
+}
+
+void profile_fetch_chain(const struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len)
+{
+	for (size_t i = 0; i < len && i < FETCH_MAX; i++) {
+		const struct profile_node node = { parent + (uint32_t)i, frames[i] };
+
+		index_fetch(&profile->tables[PROFILE_NODES].index, hash_node(profile, &node));
 	}
 }
 

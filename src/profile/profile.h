@@ -37,6 +37,14 @@ struct profile_file {
 	uint32_t reason;               /* string: why it has no build id, names or unwind table; NONE if it has */
 };
 
+/* Where in the source a frame is, as other tools' profiles say it. 0 where not known. */
+struct profile_source {
+	uint32_t file; /* string: its path */
+	uint32_t line, column;
+	uint32_t first_line; /* of the function */
+	uint32_t linkage;    /* string: the function's name for the linker, where that is another one */
+};
+
 struct profile_frame {
 	uint64_t address;
 	uint64_t start;   /* address of its function, while its name is fresh: no file keeps it; 0: not known */
@@ -44,6 +52,7 @@ struct profile_frame {
 	uint32_t process; /* FRAME_JIT: the process whose code it is */
 	uint32_t name;    /* string; NONE: not named */
 	uint32_t kind;    /* enum frame_kind */
+	struct profile_source source;
 };
 
 struct profile_node {
@@ -141,6 +150,8 @@ void profile_find_nodes(struct profile *profile, const struct profile_node *node
 			uint32_t *ret); /* 0: none */
 /* One on the other, from the parent to the leaf: frames[0] is the parent's callee. */
 void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret);
+/* Begins to fetch what adding them will need, if their parent will have that number and each of them the next one. */
+void profile_fetch_chain(const struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len);
 void profile_add_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret);
 int profile_add_samples(struct profile *profile, const struct profile_sample *samples, size_t len, uint32_t *ret);
 uint32_t profile_add_event(struct profile *profile, const struct profile_event *event);
@@ -148,6 +159,12 @@ uint32_t profile_add_event(struct profile *profile, const struct profile_event *
 uint32_t profile_add_label(struct profile *profile, uint32_t set, uint32_t key, uint32_t value);
 /* Adds to the counter of that name. */
 int profile_add_counter(struct profile *profile, const char *group, const char *name, uint64_t value);
+
+/* Whether anything is known of it. */
+static inline bool profile_has_source(const struct profile_source *source)
+{
+	return source->file || source->line || source->column || source->first_line || source->linkage;
+}
 
 /* Reading. Of a number that does not exist: the record of number 0. The writable ones are for filling in names. */
 const char *profile_text(const struct profile *profile, uint32_t string, size_t *ret_len);

@@ -43,6 +43,8 @@
 	TABLE("EVNT", PROFILE_EVENTS, event, 3)      \
 	TABLE("CNTR", PROFILE_COUNTERS, counter, 3)
 
+#define WICK_SOURCES "LINE" /* before FRAM, which it adds to. Not critical: only profiles of other tools have it */
+#define WICK_SOURCES_LEAST 6
 #define WICK_META "META"
 #define WICK_WAYS "WAYS" /* not critical: files without it are older, and whoever does not know it goes on */
 #define WICK_WAYS_LEAST 4

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "in/in.h"
+#include "in/source.h"
 #include "out/diff.h"
 #include "out/out.h"
 #include "out/report.h"
@@ -27,6 +28,17 @@ static void must(int is_so)
 {
 	if (!is_so)
 		abort();
+}
+
+static int read_folded(struct profile **ret, const void *data, size_t len, struct in_request *request)
+{
+	struct source *source = NULL;
+	int err;
+
+	must(source_open_bytes(&source, data, len) == 0);
+	err = in_folded(ret, source, request);
+	source_free(source);
+	return err;
 }
 
 static uint64_t sum_of(const struct profile *profile)
@@ -89,7 +101,7 @@ static uint64_t again(const struct buf *text, struct buf *ret, bool *ret_pairs)
 	struct profile *profile;
 	uint64_t sum;
 
-	must(in_folded(&profile, text->data, text->len, &request) == 0);
+	must(read_folded(&profile, text->data, text->len, &request) == 0);
 	must(out_folded(profile, ret) == 0);
 	sum = sum_of(profile);
 	*ret_pairs |= request.notes.len > 0;
@@ -109,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len > INPUT_MAX)
 		return 0;
-	err = in_folded(&profile, data, len, &request);
+	err = read_folded(&profile, data, len, &request);
 	buf_free(&request.notes);
 	if (err)
 		return 0;

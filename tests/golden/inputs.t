@@ -53,6 +53,23 @@ x;main;inl_[i] 1
 x;main;inl_[i];vfs_read_[k] 1" "" "$corpus/firefox/shared"
 folds "speedscope, by wick" "sh;[incomplete: depth];read_[k] 2" "" "$corpus/speedscope/by-wick"
 
+# ---- Folded stacks that must be read twice: what the first lines look like, the last is not ----
+
+perl -e 'print "sh", $_ % 7, ";main;f", $_ % 1000, " ", 1 + $_ % 3, "\n" for 1 .. 40000;
+	print "longer_than_a_task_may_be_called;main 7\n"' >"$T/late"
+perl -e 'print "sh;main;f", $_ % 1000, " 1 ", 1 + $_ % 3, "\n" for 1 .. 40000; print "sh;main 7\n"' >"$T/single"
+for file in late single; do
+	"$WICK" convert -f folded "$T/$file" >"$T/direct"
+	is "$file: the sum" "$(folded_sum "$T/direct")" "$(folded_sum "$T/$file")"
+	is "$file: the last line" "$(grep -c ';main 7$' "$T/direct")" 1
+	ok "$file: the same through a pipe" cmp "$T/direct" <("$WICK" convert -f folded - < <(cat "$T/$file"))
+	for packer in gzip zstd xz; do
+		"$packer" -c <"$T/$file" >"$T/packed"
+		ok "$file: the same packed with $packer" cmp "$T/direct" <("$WICK" convert -f folded "$T/packed")
+		ok "$file: the same with $packer and a pipe" cmp "$T/direct" <("$WICK" convert -f folded - < <(cat "$T/packed"))
+	done
+done
+
 # ---- Packed ----
 
 for packer in gzip zstd xz; do

@@ -58,6 +58,11 @@ for palette in hot mem io wakeup chain java js perl red green blue aqua yellow p
 done
 same '--inverted' many.folded --inverted
 same '--reverse' many.folded --reverse
+same '--total' many.folded --total 100000000
+same '--factor' many.folded --factor 2.5
+same '--total and --factor' "$stacks" --total 123456 --factor 0.3
+run "$WICK" convert "$stacks" -o one.svg --total 1
+is '--total, less than there is' "$status $(cat stderr)" "1 wick: --total: 1 is less than there is: $(folded_sum "$stacks")"
 same '--reverse --inverted' "$stacks" --reverse --inverted
 same '--subtitle' "$stacks" --subtitle 'a second line'
 same '--subtitle --inverted' "$stacks" --subtitle 'a second line' --inverted
@@ -117,6 +122,10 @@ ok 'no difference: all is white or grey' test "$(cut -f 6 got | sort -u | grep -
 run "$WICK" convert both -o pair.svg --type after
 run "$WICK" convert after.folded -o one.svg
 ok 'one of two counts: no difference' cmp <(rectangles one.svg) <(rectangles pair.svg)
+
+run "$WICK" convert "$stacks" -o one.svg --negate
+is '--negate without a difference: exit' "$status" 2
+ok '--negate without a difference: words' grep -q "^wick: --negate: there is no difference in '.*': its stacks have one count: " stderr
 
 # ---- Colours that are kept ----
 

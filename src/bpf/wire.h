@@ -281,7 +281,7 @@ struct step_regs {
  * A sample in a file whose table is not there yet: everything that is needed to unwind it later, whether or not its
  * process still exists. User space does that, with the same steps, and counts it.
  */
-#define WIRE_EARLY_MAPS 48
+#define WIRE_EARLY_MAPS 192
 #define WIRE_EARLY_STACK (64 << 10)
 #define WIRE_EARLY_REGISTERS 34
 

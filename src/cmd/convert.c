@@ -49,7 +49,7 @@ static int convert(const struct convert_options *asked, const char *path)
 
 	err = err ? err : svg_arguments_shape(&asked->svg, &svg, outputs);
 	status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
-	if (!err && outputs_have_svg(outputs))
+	if (!err && outputs_can_compare(outputs))
 		err = filters_read_both(&asked->filter, &asked->input, path, &profile, &before);
 	else
 		err = err ? err : filters_read(&asked->filter, &asked->input, path, &profile);

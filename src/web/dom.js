@@ -14,12 +14,12 @@ export function el(tag, properties = {}, ...children) {
 		else if (value !== false && value !== undefined && value !== null)
 			element.setAttribute(name, value);
 	}
-	element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+	element.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
 	return element;
 }
 
 export function fill(element, ...children) {
-	element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+	element.replaceChildren(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
 	return element;
 }
 

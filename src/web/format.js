@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers and names as people read them. Pure.
 
+const CUT_LEAST = 5; // columns: less of a name says nothing
 export const UNITS = ["percent", "samples", "seconds", "cores"];
 
 export function thousands(value) {
@@ -83,7 +84,7 @@ export function fitName(name, columns) {
 		name = name.slice(0, 2 * columns) + "…" + name.slice(-2 * columns);
 	if (columnsOf(name) <= columns)
 		return name;
-	if (columns < 3)
+	if (columns < CUT_LEAST)
 		return "";
 	const folded = name.includes("<") ? foldTemplates(name) : name;
 	if (columnsOf(folded) <= columns)

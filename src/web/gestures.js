@@ -9,7 +9,8 @@ const LONG_PRESS_MS = 500, MOVED = 6, DOUBLE_MS = 350;
 function showTip(app, flame, node, x, y) {
 	const tip = byId("tip"), { tree } = flame, frame = tree.frame[node], total = tree.total[0][node], name = node || frame ? tree.frames.name[frame] : "all";
 	fill(tip, el("b", {}, name.slice(0, 600)),
-		el("span", {}, `${formatValue(app.head, "samples", total)} ${unitName(app.head, "samples")} · ${percent(total, app.tree.total[0][0])} of all` +
+		el("span", {}, `${formatValue(app.head, "samples", total)} ${unitName(app.head, "samples")}` +
+			(app.state.unit === "seconds" || app.state.unit === "cores" ? ` · ${formatValue(app.head, app.state.unit, total)}` : "") + ` · ${percent(total, app.tree.total[0][0])} of all` +
 			(flame.zoomed ? ` · ${percent(total, tree.total[0][flame.zoomed])} of view` : "") + (node ? ` · ${percent(total, tree.total[0][tree.parent[node]])} of parent` : "")),
 		tree.frames.module[frame] ? el("span", {}, tree.frames.module[frame].slice(0, 200)) : null);
 	tip.hidden = false;

@@ -60,8 +60,8 @@ function figures(app, frame) {
 	const rows = [];
 	if (selected >= 0 && shown) {
 		const total = shown.total[0][selected], parent = shown.total[0][shown.parent[selected]], zoomed = app.zoomTotal();
-		rows.push(row("Total", both(total)), row("Self", both(shown.self[0][selected])), row("Of parent", percent(total, parent)));
-		if (zoomed && zoomed !== whole)
+		rows.push(row("Total", both(total)), shown.weigh ? null : row("Self", both(shown.self[0][selected])), row("Of parent", percent(total, parent)));
+		if (zoomed && zoomed !== whole && !app.pair)
 			rows.push(row("Of view", percent(total, zoomed)));
 	}
 	if (app.selectedFn >= 0 && app.db.frames.kind[frame] !== KIND_GROUP) {

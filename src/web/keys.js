@@ -11,7 +11,7 @@ const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight
 export const KEYS = [
 	[["1 … 6"], "flame, icicle, inverted, tree, sandwich, table", null],
 	[["↑ ↓ ← →"], "select what is above, below, beside", null],
-	[["Escape", "Backspace"], "a step out: of the zoom, then of the selection", (app) => app.act.out()],
+	[["Escape", "Backspace"], "or Backspace: out of the zoom, then of the selection", (app) => app.act.out()],
 	[["/"], "search: text or /regular expression/", () => byId("search").focus()],
 	[["n"], "the next match", (app) => stepMatch(app, 1)],
 	[["N"], "the match before", (app) => stepMatch(app, -1)],
@@ -37,7 +37,7 @@ export function toggleHelp(show = byId("help").hidden) {
 }
 
 export function wireHelp() {
-	const entry = ([keys, what]) => [el("dt", {}, keys.map((key) => el("kbd", {}, key))), el("dd", {}, what)];
+	const entry = ([keys, what]) => [el("dt", {}, el("kbd", {}, keys[0])), el("dd", {}, what)];
 	fill(byId("keys"), KEYS.map(entry), ACTIONS.map((action) => entry([[action.key], action.name.toLowerCase()])));
 	byId("help-close").addEventListener("click", () => toggleHelp(false));
 	byId("help").addEventListener("click", (event) => event.target === byId("help") && toggleHelp(false));

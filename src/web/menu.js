@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be done from a frame, once: for the menu, for keys and for the inspector; and the menu itself.
-import { KIND_GROUP } from "./data.js";
+import { KIND_GROUP, KIND_MODULE } from "./data.js";
 import { chipText } from "./filters.js";
 import { byId, copyText, el, fill } from "./dom.js";
 import { reportCommand } from "./inspector.js";
 
-const isFrame = (app) => app.selectedFrame() >= 0 && app.db.frames.kind[app.selectedFrame()] !== KIND_GROUP;
+const isFunction = (app) => app.selectedFrame() >= 0 && app.db.frames.kind[app.selectedFrame()] !== KIND_GROUP;
+const isFrame = (app) => isFunction(app) && app.db.frames.kind[app.selectedFrame()] !== KIND_MODULE;
+const isGroup = (app) => app.selectedFrame() >= 0 && !isFunction(app);
 const isTree = (app) => app.selected >= 0 && !!app.shown;
 const name = (app) => app.db.frames.name[app.selectedFrame()];
 const module = (app) => app.db.frames.module[app.selectedFrame()];
@@ -23,9 +25,9 @@ function stackText(app) {
 
 export const ACTIONS = [
 	{ id: "zoom", key: "Enter", name: "Zoom", when: isTree, run: (app) => app.act.enter(app.selected), inspector: true },
-	{ id: "sandwich", key: "w", name: "Sandwich: callers and callees", short: "Sandwich", when: isFrame, run: (app) => app.act.sandwich(app.selectedFn), inspector: true },
+	{ id: "sandwich", key: "w", name: "Sandwich: callers and callees", short: "Sandwich", when: isFunction, run: (app) => app.act.sandwich(app.selectedFn), inspector: true },
 	{ id: "focus", key: "f", name: "Focus: only stacks with it, from it on", short: "Focus", when: isFrame, run: chip("focus", name), inspector: true },
-	{ id: "only", key: "p", name: "Only this process or group", short: "Only this", when: (app) => app.selectedFrame() >= 0 && !isFrame(app), run: (app) => app.store.addChip(ownChip(app)), inspector: true },
+	{ id: "only", key: "p", name: "Only this process or group", short: "Only this", when: isGroup, run: (app) => app.store.addChip(ownChip(app)), inspector: true },
 	{ id: "hide", key: "h", name: "Hide it: its callees move up", short: "Hide", when: isFrame, run: chip("hide", name), inspector: true },
 	{ id: "ignore", key: "x", name: "Ignore: no stacks with it", short: "Ignore", when: isFrame, run: chip("ignore", (app) => "/^" + name(app).replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + "$/"), inspector: true },
 	{ id: "callers", key: "c", name: "Only its callers", when: isFrame, run: chip("callers", name), inspector: true },

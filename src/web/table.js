@@ -72,6 +72,7 @@ export class TableView {
 		const by = (columns.find((column) => column.id === id) || columns[0]).by, keys = new Map();
 		const { frames } = app.db;
 		this.app = app;
+		this.host.firstElementChild.classList.toggle("compared", app.compare);
 		this.fns = [...app.sums.list].filter((fn) => !app.match || app.match[frames.fnFrame[fn]]);
 		for (const fn of this.fns)
 			keys.set(fn, by(fn));

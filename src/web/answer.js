@@ -8,7 +8,8 @@ import { percent, plural, secondsOf, thousands, unitName } from "./format.js";
 
 const LOST_PERCENT = 1, WHOLE_PERCENT = 95;
 
-function largest(app) {
+// The function that was running most.
+export function hottest(app) {
 	const { sums } = app;
 	return sums.list.reduce((best, fn) => best < 0 || sums.self[0][fn] > sums.self[0][best] ? fn : best, -1);
 }
@@ -28,9 +29,15 @@ export function answerText(app) {
 		return `${nameOf(real[0].fn)} ${real[0].points > 0 ? "grew" : "shrank"} most, by ${Math.abs(real[0].points).toFixed(1)} points; ` +
 			`${plural(real.length, "function")} changed by more than noise.`;
 	}
-	const processes = app.state.by === "process" ? sumBy(db, tree, "process").filter(([name]) => name) : [], hottest = largest(app);
+	const processes = app.state.by === "process" ? sumBy(db, tree, "process").filter(([name]) => name) : [], most = hottest(app);
 	const first = processes.length ? `${processes[0][0]} used ${percent(processes[0][1], whole)} of this; ` : "";
-	return hottest < 0 ? "" : `${first}${nameOf(hottest)} alone ${percent(app.sums.self[0][hottest], whole)}.`;
+	return most < 0 ? "" : `${first}${nameOf(most)} alone ${percent(app.sums.self[0][most], whole)}.`;
+}
+
+// How much of all the chips leave.
+export function shareText(app) {
+	const left = app.tree.total[0][0], unit = unitName(app.head, "samples");
+	return app.state.chips.length ? `${thousands(left)} of ${thousands(app.whole)} ${unit}, ${percent(left, app.whole)}` : "";
 }
 
 export function showLegend(app) {

@@ -9,7 +9,8 @@ export function thousands(value) {
 }
 
 export function percent(part, whole) {
-	return (whole ? 100 * part / whole : 0).toFixed(1) + " %";
+	const value = whole ? 100 * part / whole : 0;
+	return value > 0 && value < 0.05 ? "< 0.1 %" : value.toFixed(1) + " %";
 }
 
 export function plural(count, word) {

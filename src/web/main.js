@@ -5,7 +5,7 @@ import { chipText, compileChips } from "./filters.js";
 import { buildTree, sumFunctions } from "./model.js";
 import { CalleesTree, CallTree, CallersTree, invertTree, outermost } from "./trees.js";
 import { COLOUR_MODES, makePainter } from "./colours.js";
-import { percent, unitName, unitsOf } from "./format.js";
+import { unitName, unitsOf } from "./format.js";
 import { GROUPS, Store, VIEWS, joinPath, splitPath, writeState } from "./state.js";
 import { byId, copyText, el, fill, isNarrow } from "./dom.js";
 import { FlameView, SandwichView } from "./flames.js";
@@ -17,7 +17,7 @@ import { ACTIONS, openFrameMenu, openMenu, wireMenu } from "./menu.js";
 import { matchSearch, showSearch, wireSearch } from "./search.js";
 import { exportItems } from "./export.js";
 import { wireHelp, wireKeys, toggleHelp } from "./keys.js";
-import { answerText, showEmpty, showFoot, showLegend } from "./answer.js";
+import { answerText, hottest, shareText, showEmpty, showFoot, showLegend } from "./answer.js";
 import { hideTip } from "./gestures.js";
 
 class App {
@@ -55,35 +55,53 @@ class App {
 		const { fnFrame, name: names } = this.db.frames, found = [...this.sums.list].filter((fn) => names[fnFrame[fn]] === name);
 		return found.reduce((best, fn) => best < 0 || this.sums.total[0][fn] > this.sums.total[0][best] ? fn : best, -1);
 	}
-	render(state, old) {
+	// The tree of everything is kept: taking the last chip away is a matter of drawing.
+	treeOf(state) {
+		const make = () => new CallTree(this.db.frames, buildTree(this.db, compileChips(this.db, state.chips), state.by));
+		if (state.chips.length)
+			return make();
+		if (!this.base || this.baseBy !== state.by)
+			[this.base, this.baseBy] = [make(), state.by];
+		return this.base;
+	}
+	// What a change touches: new chips make a new tree; all else is made from that.
+	prepare(state, old) {
 		const chips = (one) => one.by + "\n" + one.chips.map(chipText).join("\n");
-		if (!old || chips(old) !== chips(state)) {
-			this.tree = new CallTree(this.db.frames, buildTree(this.db, compileChips(this.db, state.chips), state.by));
-			this.summed = this.inverted = this.painter = null;
+		const anew = !old || chips(old) !== chips(state), coloured = anew || old.colour !== state.colour;
+		if (anew) {
+			this.tree = this.treeOf(state);
+			this.summed = this.inverted = null;
+			showChips(this);
 		}
-		if (!this.painter || !old || old.colour !== state.colour)
+		if (coloured) {
 			this.painter = makePainter(this.db, this.tree, this.colour);
-		if (!old || old.search !== state.search || !this.match || this.match.length !== this.db.frames.count)
+			showLegend(this);
+		}
+		if (anew || old.search !== state.search) {
 			this.match = matchSearch(this.db, state.search);
-		this.showControls();
-		showChips(this);
-		showSearch(this);
+			showSearch(this);
+		}
+		if (anew) {
+			byId("answer").textContent = this.isEmpty() ? "" : answerText(this);
+			byId("share").textContent = shareText(this);
+		}
+	}
+	isEmpty() {
+		return !this.tree.total.some((total) => total[0] > 0);
+	}
+	render(state, old) {
 		hideTip();
-		if (!this.tree.total[0][0] && !(this.compare && this.tree.total[1][0])) {
+		this.prepare(state, old);
+		this.showControls();
+		if (this.isEmpty()) {
 			this.dropView();
 			this.selected = this.selectedFn = -1;
-			byId("answer").textContent = "";
-			byId("inspector").classList.add("empty");
-			fill(byId("details"));
-			fill(byId("path"));
-			showLegend(this);
+			showInspector(this);
 			return showEmpty(this);
 		}
-		byId("answer").textContent = answerText(this);
-		showLegend(this);
 		this.chooseTrees(state);
 		this.showView(state, old);
-		this.showSelection();
+		return this.showSelection();
 	}
 	chooseTrees(state) {
 		const sorted = state.order === "name";
@@ -92,15 +110,23 @@ class App {
 		if (state.view === "inverted")
 			this.inverted = this.inverted || invertTree(this.tree);
 		if (state.view === "sandwich") {
-			const hottest = [...this.sums.list].sort((a, b) => this.sums.self[0][b] - this.sums.self[0][a])[0];
-			const found = state.fn ? this.findFn(state.fn) : -1, fn = this.sandwichFn = found >= 0 ? found : hottest;
-			const starts = outermost(this.tree, fn), top = this.db.frames.fnFrame[fn];
-			this.pair = [new CallersTree(this.tree, starts, this.tree.total, top), new CalleesTree(this.tree, starts, top)];
+			const found = state.fn ? this.findFn(state.fn) : -1;
+			this.pair = this.pairOf(found >= 0 ? found : hottest(this));
 			this.pair.forEach((tree) => tree.setOrder(sorted));
 		}
 		this.shown = state.view === "table" ? null : state.view === "inverted" ? this.inverted : this.pair ? this.pair[state.select.startsWith("^") ? 0 : 1] : this.tree;
 		if (this.inverted)
 			this.inverted.setOrder(sorted);
+	}
+	// Callers and callees of a function.
+	pairOf(fn) {
+		if (!this.pairs || this.pairs.fn !== fn || this.pairs.tree !== this.tree) {
+			const starts = outermost(this.tree, fn), top = this.db.frames.fnFrame[fn];
+			const both = [new CallersTree(this.tree, starts, this.tree.total, top), new CalleesTree(this.tree, starts, top)];
+			this.pairs = { fn, tree: this.tree, both };
+		}
+		this.sandwichFn = fn;
+		return this.pairs.both;
 	}
 	dropView() {
 		if (this.view)
@@ -109,16 +135,15 @@ class App {
 		this.viewName = "";
 	}
 	showView(state, old) {
-		const host = byId("view");
-		if (this.viewName !== state.view) {
+		const host = byId("view"), fresh = this.viewName !== state.view;
+		if (fresh) {
 			this.dropView();
 			this.view = state.view === "tree" ? new TreeView(host, this.act) : state.view === "table" ? new TableView(host, this.act) :
 				state.view === "sandwich" ? new SandwichView(host) : new FlameView(host, state.view === "flame", "Flame graph: arrows move, Enter zooms, ? lists keys");
 			this.viewName = state.view;
 		}
-		if (!this.firstDrawn || needsDraw(state, old))
+		if (fresh || needsDraw(state, old))
 			this.view.show(this, old);
-		this.firstDrawn = true;
 	}
 	// From the address to nodes.
 	showSelection() {
@@ -288,7 +313,7 @@ async function start() {
 	byId("old").hidden = true;
 	byId("app").hidden = false;
 	byId("host").textContent = before ? `${before.name || "before"} → ${profile.name || "after"}` : profile.host || "";
-	document.title = [profile.host || profile.name, percent(1, 1) && app.fileBase, "wick"].filter(Boolean).join(" · ");
+	document.title = [profile.host || profile.name, app.fileBase, "wick"].filter(Boolean).join(" · ");
 	wireControls(app);
 	wireChips(app);
 	wireSearch(app);

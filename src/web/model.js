@@ -4,20 +4,24 @@
 import { taskText } from "./filters.js";
 import { KIND_GROUP, KIND_MODULE, KIND_NONE } from "./data.js";
 
-// Per task: the frame of its group, or 0 for none.
+// Per task the number of its group; per group its frame, 0 for those without one.
 function groupTasks(db, by) {
-	const groups = new Int32Array(db.tasks);
+	const of = new Int32Array(db.tasks), frames = [0], known = new Map([["", 0]]);
 	for (let task = 1; task < db.tasks && by !== "none"; task++) {
 		const text = taskText(db, task, by);
-		groups[task] = text ? db.frames.add(text, KIND_GROUP) : 0;
+		if (!known.has(text)) {
+			known.set(text, frames.length);
+			frames.push(db.frames.add(text, KIND_GROUP));
+		}
+		of[task] = known.get(text);
 	}
-	return groups;
+	return { of, frames };
 }
 
 // Rows that pass, those of one group together, in the order of the tree within it.
 function chooseRows(db, side, chips, groups, verdicts) {
-	const { count, node, task, value } = side, { taskPass, leafPass, need, never } = chips;
-	const counts = new Map(), chosen = new Int32Array(count);
+	const { count, node, task, value } = side, { taskPass, leafPass, need, never } = chips, { of, frames } = groups;
+	const starts = new Int32Array(frames.length + 1), chosen = new Int32Array(count);
 	let kept = 0;
 	for (let i = 0; i < count; i++) {
 		const at = node[i];
@@ -26,22 +30,14 @@ function chooseRows(db, side, chips, groups, verdicts) {
 		if (verdicts && ((verdicts[at] & need) !== need || verdicts[at] & never))
 			continue;
 		chosen[kept++] = i;
-		const group = groups[task[i]];
-		counts.set(group, (counts.get(group) || 0) + 1);
+		starts[of[task[i]] + 1]++;
 	}
-	const starts = new Map(), sorted = new Int32Array(kept);
-	let from = 0;
-	for (const [group, many] of counts) {
-		starts.set(group, from);
-		from += many;
-	}
-	const next = new Map(starts);
-	for (let i = 0; i < kept; i++) {
-		const group = groups[task[chosen[i]]], to = next.get(group);
-		sorted[to] = chosen[i];
-		next.set(group, to + 1);
-	}
-	return { sorted, starts, ends: next };
+	for (let group = 0; group < frames.length; group++)
+		starts[group + 1] += starts[group];
+	const next = starts.slice(), rows = new Int32Array(kept);
+	for (let i = 0; i < kept; i++)
+		rows[next[of[task[chosen[i]]]]++] = chosen[i];
+	return { rows, starts };
 }
 
 class TreeBuilder {
@@ -108,10 +104,9 @@ function judgeNodes(db, bits) {
 }
 
 // The paths of one group: what is known of them is kept in `place` as long as `stamp` has the group's number.
-function addGroup(db, side, rows, from, to, sums, step, root, place, stamp, number) {
+function addGroup(db, side, rows, builder, sums, step, root, drop, place, stamp, number) {
 	const path = [], { parent } = db;
-	for (let i = from; i < to; i++) {
-		const row = rows[i];
+	for (const row of rows) {
 		let node = side.node[row], at;
 		path.length = 0;
 		while (node && stamp[node] !== number) {
@@ -124,7 +119,8 @@ function addGroup(db, side, rows, from, to, sums, step, root, place, stamp, numb
 			place[node] = at = step(node, at);
 			stamp[node] = number;
 		}
-		sums.push(at, row);
+		if (at !== root || !drop)
+			builder.self[sums][at] += side.value[row];
 	}
 }
 
@@ -132,24 +128,16 @@ export function buildTree(db, chips, by) {
 	const groups = groupTasks(db, by), verdicts = chips.bits ? judgeNodes(db, chips.bits) : null;
 	const merge = !!(chips.hide || chips.foldAll || chips.foldFrames || chips.foldModules || chips.focus || chips.cut);
 	const builder = new TreeBuilder(db.nodes + 1024, db.sides.length, merge);
-	const step = makeStep(db, chips, builder, verdicts);
-	const place = new Int32Array(db.nodes), stamp = new Int32Array(db.nodes), roots = new Map();
+	const step = makeStep(db, chips, builder, verdicts), place = new Int32Array(db.nodes), stamp = new Int32Array(db.nodes);
 	const chosen = db.sides.map((side) => chooseRows(db, side, chips, groups, verdicts));
-	const order = new Set(chosen.flatMap((one) => [...one.starts.keys()]));
-	let number = 0;
-	for (const group of order) {
-		const count = builder.count, root = group ? builder.child(0, group, true) : 0;
-		number++;
-		chosen.forEach((one, s) => {
-			const side = db.sides[s], from = one.starts.get(group), sums = {
-				// A stack of which nothing is left is dropped, as wick report does it.
-				push: (at, row) => at !== root || !chips.hide ? builder.self[s][at] += side.value[row] : 0,
-			};
-			if (from !== undefined)
-				addGroup(db, side, one.sorted, from, one.ends.get(group), sums, step, root, place, stamp, number);
-		});
-		roots.set(group, count);
-	}
+	groups.frames.forEach((frame, group) => {
+		const own = chosen.map(({ rows, starts }) => rows.subarray(starts[group], starts[group + 1]));
+		if (!own.some((rows) => rows.length))
+			return;
+		const root = group ? builder.child(0, frame, true) : 0;
+		// A stack of which nothing is left is dropped, as wick report does it.
+		own.forEach((rows, s) => addGroup(db, db.sides[s], rows, builder, s, step, root, !!chips.hide, place, stamp, group + 1));
+	});
 	return finishTree(builder);
 }
 

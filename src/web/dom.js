@@ -6,6 +6,8 @@ export const byId = (id) => document.getElementById(id);
 // el("button", { class: "x", onclick }, "text", element…); what begins with "on" is listened to.
 export function el(tag, properties = {}, ...children) {
 	const element = document.createElement(tag);
+	if (tag === "button")
+		element.type = "button"; // else Enter in a form presses it
 	for (const [name, value] of Object.entries(properties)) {
 		if (name.startsWith("on"))
 			element.addEventListener(name.slice(2), value);

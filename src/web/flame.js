@@ -224,9 +224,9 @@ export class Flame {
 	}
 	// The next drawn node: "up" and "down" on the screen, "left" and "right" in the row.
 	step(node, way) {
-		const { tree } = this, depth = tree.depth(node), out = this.up ? "up" : "down";
+		const { tree } = this, out = this.up ? "up" : "down", depth = tree.depth(node);
 		if (node < 0)
-			return 0;
+			return this.step(0, out);
 		if (way === "up" || way === "down") {
 			if (way !== out)
 				return node ? tree.parent[node] : 0;

@@ -64,6 +64,8 @@ export function wireKeys(app) {
 			app.act.show(view);
 		else if (way)
 			app.act.step(way);
+		else if (event.key === "Enter" && app.selectedFrame() >= 0)
+			app.act.enter(app.selected);
 		else if (key)
 			key[2](app);
 		else if (action && (!action.when || action.when(app)))

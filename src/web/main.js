@@ -271,7 +271,10 @@ function wireControls(app) {
 	const option = (value, text) => el("option", { value }, text || value), { store, act } = app;
 	const choose = (id, part, options) => {
 		fill(byId(id), options);
-		byId(id).addEventListener("change", () => store.set({ [part]: byId(id).value }));
+		byId(id).addEventListener("change", () => {
+			byId(id).blur(); // so that keys work on
+			store.set({ [part]: byId(id).value });
+		});
 	};
 	const groupNames = { process: "process name", pid: "process", thread: "thread", container: "container", unit: "systemd unit", none: "nothing" };
 	choose("unit", "unit", unitsOf(app.head).map((unit) => option(unit, unitName(app.head, unit))));

@@ -54,6 +54,14 @@ const text = (page, selector) => page.locator(selector).evaluate((element) => el
 const has = (page, selector) => page.locator(selector).count().then((count) => count > 0);
 const picture = (page, name) => page.screenshot({ path: join(state.pictures, name + ".png") });
 
+// Asks until the answer is yes, or ten seconds are over. (The policy forbids what playwright would wait with.)
+async function until(page, question, argument) {
+	const deadline = Date.now() + 10000;
+	while (!await page.evaluate(question, argument))
+		if (Date.now() > deadline)
+			throw new Error("still not so: " + question);
+}
+
 // What the inspector says, by its headings.
 const details = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll("#details dt")].map((dt) => [dt.textContent, dt.nextElementSibling.textContent])));
 const path = (page) => page.locator("#path .text").allTextContents();
@@ -89,4 +97,4 @@ async function main(folder, pictures, tests) {
 	process.exit(state.failed ? 1 : 0);
 }
 
-module.exports = { ok, is, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, main };
+module.exports = { ok, is, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, until, main };

@@ -96,6 +96,7 @@ const struct command command_convert = {
 	.summary = "Turns a saved profile into another format",
 	.usage = "[OPTION]... FILE",
 	.examples = "  wick convert cpu.wick -o cpu.svg           a flame graph\n"
+		    "  wick convert cpu.wick -o cpu.html          a page to explore it in\n"
 		    "  wick convert x.folded -o java.svg --colors java --title Build\n"
 		    "  wick convert cpu.wick -o cpu.folded\n"
 		    "  wick convert cpu.wick -o cpu.pb.gz         for go tool pprof\n"

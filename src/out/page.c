@@ -42,9 +42,9 @@ static int grow(void *list, size_t *cap, size_t len, size_t size)
 /* The number of the text in scratch from there on, which is emptied; UINT32_MAX if memory is out. */
 static uint32_t string_from(struct page_data *data, size_t from)
 {
-	uint32_t number = buf_error(&data->scratch) ? UINT32_MAX :
-						      intern_bytes(data->strings, data->scratch.data + from,
-								   data->scratch.len - from);
+	uint32_t number = buf_error(&data->scratch)
+				  ? UINT32_MAX
+				  : intern_bytes(data->strings, data->scratch.data + from, data->scratch.len - from);
 
 	data->scratch.len = from;
 	return number;
@@ -287,8 +287,9 @@ static void put_tasks(struct page_data *data)
 {
 	for (uint32_t i = 1; i < data->tasks_len; i++) {
 		const struct page_task *task = &data->tasks[i];
-		const uint32_t values[] = { task->comm,	   task->pid,	    task->tid,
-					    task->process, task->container, task->unit };
+		const uint32_t values[] = {
+			task->comm, task->pid, task->tid, task->process, task->container, task->unit
+		};
 
 		for (unsigned int c = 0; c < sizeof(values) / sizeof(*values); c++)
 			buf_varint(&data->columns[PAGE_TASK_COMM + c], values[c]);

@@ -192,7 +192,7 @@ function makeActs(app) {
 		},
 		select: (node, reveal) => {
 			app.reveal = reveal;
-			const path = joinPath(node >= 0 ? app.shown.names(node) : []);
+			const tree = app.pair ? app.pair[app.view.current] : app.shown, path = joinPath(node >= 0 ? tree.names(node) : []);
 			set({ select: app.pair ? (app.view.current ? ";" : "^;") + path : path }, true);
 		},
 		selectFn: (fn, reveal) => {

@@ -25,7 +25,8 @@ wanted() {
 # Chips of the page, and what asks wick report for the same
 n=0
 while read -r line; do
-	eval "wanted ${line#*@}" >"report-$((++n)).txt" || exit 1
+	n=$((n + 1))
+	eval "wanted ${line#*@}" >"report-$n.txt" || exit 1
 	printf '%s\n' "${line%@*}" >>chips
 done <<'EOF'
  @ 

@@ -489,12 +489,13 @@ format:
 ## bench: measure wick side by side with its peers (ROUNDS=5 SECONDS=10)
 bench:
 	$Qscripts/setup bench
-	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/tests/tools/rows $(BUILD)/tests/tools/symname
+	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/importers/ready $(BUILD)/tests/tools/rows $(BUILD)/tests/tools/symname
 	$Qbad=0; for part in run unwind naming lookups; do \
 		$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) \
 			TOOLS=$(abspath $(BUILD)/tests/tools) ROUNDS="$$ROUNDS" SECONDS="$$SECONDS" bench/$$part || bad=1; \
 	done; \
-	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert || bad=1; exit $$bad
+	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert || bad=1; \
+	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) BUILD=$(abspath $(BUILD)) ROUNDS="$$ROUNDS" bench/page || bad=1; exit $$bad
 
 MAN_PAGES := $(wildcard docs/man/*.[1-8])
 

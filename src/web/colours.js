@@ -22,10 +22,16 @@ function warm(name) {
 	return `rgb(${Math.round(205 + 50 * one)},${Math.round(110 + 115 * two)},${Math.round(40 + 50 * one)})`;
 }
 
+// A little lighter or not, by name, so that neighbours differ.
+function tint(colour, name) {
+	const part = 0.12 * Math.floor(3 * hash(name));
+	return "rgb(" + [1, 3, 5].map((i) => Math.round(parseInt(colour.slice(i, i + 2), 16) * (1 - part) + 255 * part)).join(",") + ")";
+}
+
 function byKind(db, tree) {
 	const sums = sumBy(db, tree, "kind");
 	return {
-		fill: (frame) => KIND_COLOURS[db.frames.kind[frame]],
+		fill: (frame) => tint(KIND_COLOURS[db.frames.kind[frame]], db.frames.name[frame]),
 		legend: sums.map(([kind, sum]) => ({ name: KINDS[kind], colour: KIND_COLOURS[kind], sum, chip: { key: "kind", value: KINDS[kind] } })),
 	};
 }

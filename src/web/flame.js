@@ -9,9 +9,13 @@ import { el, reducedMotion } from "./dom.js";
 export const ROW = 19;
 const LEAST = 0.5, TEXT_LEAST = 26, INSET = 4, EASE_MS = 200;
 
+function partsOf(colour) {
+	return colour.startsWith("#") ? [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16)) : colour.match(/\d+/g).map(Number);
+}
+
+// Black or white, whichever has more contrast.
 function textOn(fill) {
-	const parts = fill.startsWith("#") ? [1, 3, 5].map((i) => parseInt(fill.slice(i, i + 2), 16)) : fill.match(/\d+/g).map(Number);
-	const light = parts.map((part) => (part / 255) ** 2.2);
+	const light = partsOf(fill).map((part) => (part / 255) ** 2.2);
 	return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.18 ? "#14161a" : "#ffffff";
 }
 
@@ -54,6 +58,7 @@ export class Flame {
 		this.zoomed = node;
 		const [from, to] = this.goal(), old = [this.from, this.to], start = performance.now();
 		cancelAnimationFrame(this.frameRequest);
+		this.hover(-1);
 		if (!ease || reducedMotion()) {
 			[this.from, this.to] = [from, to];
 			this.layout();
@@ -135,7 +140,8 @@ export class Flame {
 		}
 		const style = getComputedStyle(host), zoomDepth = tree.depth(this.zoomed);
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
-		context.fillStyle = style.getPropertyValue("--ground");
+		this.ground = style.getPropertyValue("--ground").trim();
+		context.fillStyle = this.ground;
 		context.fillRect(0, 0, width, height);
 		this.drawRows(context, width, host.scrollTop, height, zoomDepth);
 		this.placeMark(this.mark, this.selected);
@@ -149,17 +155,25 @@ export class Flame {
 			const y = this.top(depth) - scroll;
 			if (y > height || y + ROW < 0)
 				continue;
-			context.globalAlpha = depth < zoomDepth ? 0.55 : 1;
 			for (const node of rows[depth])
-				this.drawFrame(context, node, tree, y, scale, width);
+				this.drawFrame(context, node, tree, y, scale, width, depth < zoomDepth);
 		}
-		context.globalAlpha = 1;
 	}
-	drawFrame(context, node, tree, y, scale, width) {
+	// What is above the zoom is paler: mixed with the ground.
+	pale(fill) {
+		const key = this.ground + fill;
+		let mixed = this.texts.get(key);
+		if (!mixed) {
+			const [one, two] = [partsOf(fill), partsOf(this.ground)];
+			this.texts.set(key, mixed = `rgb(${one.map((part, i) => Math.round(part * 0.55 + two[i] * 0.45)).join(",")})`);
+		}
+		return mixed;
+	}
+	drawFrame(context, node, tree, y, scale, width, faded) {
 		const left = Math.max(0, (tree.x[node] - this.from) * scale);
 		const right = Math.min(width, (tree.x[node] + tree.total[0][node] - this.from) * scale);
 		const wide = Math.max(LEAST, right - left - (right - left > 2 ? 1 : 0)), frame = tree.frame[node];
-		const fill = this.match && this.match[frame] ? MATCHED : node || frame ? this.fillOf(node) : "#d2d2d6";
+		const own = this.match && this.match[frame] ? MATCHED : node || frame ? this.fillOf(node) : "#d2d2d6", fill = faded ? this.pale(own) : own;
 		context.fillStyle = fill;
 		context.fillRect(left, y, wide, ROW - 1);
 		if (wide < TEXT_LEAST)

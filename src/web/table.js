@@ -30,8 +30,8 @@ function columnsFor(app) {
 	const weight = (kind) => (fn) => Math.abs(change(fn, kind).points) + (change(fn, kind).real ? 1000 : 0);
 	const verdict = (one) => !one.real ? "noise" : one.points > 0 ? "grew" : "shrank";
 	return [
-		{ id: "self", title: "Self, points", kind: "number", by: weight("self"), text: (fn) => signed(change(fn, "self").points) },
-		{ id: "total", title: "Total, points", kind: "number", by: weight("total"), text: (fn) => signed(change(fn, "total").points) },
+		{ id: "self", title: "Δ self", kind: "number", by: weight("self"), text: (fn) => signed(change(fn, "self").points) },
+		{ id: "total", title: "Δ total", kind: "number", by: weight("total"), text: (fn) => signed(change(fn, "total").points) },
 		{ id: "interval", title: "95 % interval", kind: "number wide", by: weight("total"),
 			text: (fn) => signed(change(fn, "total").low) + " … " + signed(change(fn, "total").high) },
 		{ id: "before", title: "Before", kind: "number", by: (fn) => sums.total[1][fn], text: (fn) => percent(sums.total[1][fn], before[0]) },

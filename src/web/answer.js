@@ -23,7 +23,9 @@ function changes(app) {
 export function answerText(app) {
 	const { tree, db } = app, whole = tree.total[0][0], nameOf = (fn) => db.frames.name[db.frames.fnFrame[fn]].slice(0, 160);
 	if (tree.total.length > 1) {
-		const real = changes(app);
+		const real = changes(app), unit = app.head.profile.unit || "samples";
+		if (unit !== "samples" && unit !== "count")
+			return "Values are not numbers of samples: what is noise cannot be told, and colours show every change.";
 		if (!real.length)
 			return "Nothing changed by more than noise.";
 		return `${nameOf(real[0].fn)} ${real[0].points > 0 ? "grew" : "shrank"} most, by ${Math.abs(real[0].points).toFixed(1)} points; ` +

@@ -147,12 +147,31 @@ const tests = {
 		await page.mouse.dblclick(at.x + at.width / 2, at.y + 9);
 		await still(page);
 		ok("zooming: a double click", (await fragment(page)).includes("z="));
-		await page.keyboard.press("Escape");
-		await page.mouse.move(box.x + 500, box.y + 500);
+		await page.goto((await page.url()).split("#")[0]);
+		await choose(page, "evalCommand");
+		const wide = (await mark(page)).width, wider = (old) => document.querySelector(".mark").offsetWidth > old * 1.2;
+		await page.mouse.move(box.x + 600, box.y + 500);
 		await page.keyboard.down("Control");
-		await page.mouse.wheel(0, -400);
+		await page.mouse.wheel(0, -100);
 		await page.keyboard.up("Control");
-		await still(page);
+		await until(page, wider, wide);
+		ok("zooming: Ctrl and the wheel stretch", true);
+		const held = (await mark(page)).x;
+		await page.keyboard.down("Shift");
+		await page.mouse.wheel(0, -60);
+		await page.keyboard.up("Shift");
+		await until(page, (old) => Math.abs(document.querySelector(".mark").getBoundingClientRect().x - old) > 5, held);
+		ok("zooming: Shift and the wheel move", true);
+		await page.keyboard.press("Escape");
+		await until(page, (old) => Math.abs(document.querySelector(".mark").offsetWidth - old) < 3, wide);
+		ok("zooming: Escape lets go", true);
+		const finger = (type, pointerId, x) => page.locator("canvas").dispatchEvent(type, { pointerId, pointerType: "touch", clientX: box.x + x, clientY: box.y + 500, bubbles: true });
+		for (const [type, id, x] of [["pointerdown", 1, 500], ["pointerdown", 2, 600], ["pointermove", 2, 800], ["pointerup", 2, 800], ["pointerup", 1, 500]]) {
+			await finger(type, id, x);
+			await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+		}
+		await until(page, wider, wide);
+		ok("zooming: two fingers stretch", true);
 		await done("zooming", page);
 	},
 	async chips() {
@@ -425,6 +444,9 @@ const tests = {
 		await page.keyboard.press("1");
 		await picture(page, "page-compare");
 		await done("compare", page);
+		const times = await open("times.html");
+		ok("compare: of times, noise cannot be told, and that is said", (await text(times, "#answer")).startsWith("Values are not numbers of samples"));
+		await done("compare times", times);
 	},
 	async exporting() {
 		const page = await open("busy.html", { fragment: "f=process:redis-server" });

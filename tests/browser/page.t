@@ -27,6 +27,7 @@ cp "$tests_dir/golden/busy.wick" . || exit 1
 printf '%s\n' 'app;main;grew 100' 'app;main;shrank 500' 'app;main;same 400' 'app;main;rare 2' >before.folded
 printf '%s\n' 'app;main;grew 600' 'app;main;shrank 100' 'app;main;same 400' 'app;main;rare 3' >after.folded
 "$WICK" diff before.folded after.folded -o compared.html || exit 1
+"$WICK" convert busy.wick -o busy.pb.gz && "$WICK" diff --type cpu busy.pb.gz busy.pb.gz -o times.html || exit 1
 made empty.html <<<'sh;main 0'
 made one.html <<<'sh;main 1'
 perl -e 'print "app;", join(";", map { "level$_" } 1 .. 1024), " 5\napp;side 5\n"' | made deep.html

@@ -23,7 +23,7 @@ DESTDIR :=
 
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
-BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c text.c)
+BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c)
 PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c profile.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,maps.c place.c process.c)
@@ -33,11 +33,14 @@ WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c protocol.c serve.c work
 COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c name.c preload.c refused.c sampler.c selftest.c \
 	tables.c ticks.c ways.c)
 IN_SRCS := $(addprefix src/in/,bcc.c bpftrace.c firefox.c firefox_tables.c folded.c in.c perf.c perf_head.c pprof.c pprof_proto.c source.c speedscope.c stack.c wick.c)
-OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c lines.c paths.c perf.c pprof.c quality.c report.c report_callers.c \
+OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c html.c lines.c page.c page_head.c paths.c perf.c pprof.c quality.c report.c report_callers.c \
 	report_quality.c report_stacks.c report_tables.c report_tree.c speedscope.c stats.c svg.c svg_colour.c svg_draw.c svg_layout.c svg_tree.c tally.c timeline.c tree.c \
 	wick.c)
 # Texts that are compiled in
-EMBEDDED := $(addprefix src/out/,svg.css svg.js)
+EMBEDDED := $(addprefix src/out/,svg.css svg.js) $(addprefix src/web/,page.css page.html)
+# The page: modules, each after those that it imports; put one after the other they are one script
+WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees.js format.js colours.js state.js dom.js flame.js gestures.js flames.js tree.js table.js inspector.js chips.js menu.js search.js \
+	export.js keys.js answer.js main.js)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c session.c svg_options.c values.c)
 MAIN_SRC := src/main.c
@@ -52,7 +55,7 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
+UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
 	worker/protocol worker/worker \
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
@@ -64,7 +67,7 @@ GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
-BROWSER_TESTS := tests/browser/svg.t
+BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
 	refusals.t short.t stacks.t twins.t types.t unwind.t worker.t)
@@ -165,11 +168,25 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 # ---- Embedded texts: each line a C string, without indentation, blank lines and lines that are only a comment ----
 
 EMBEDDED_INCS := $(patsubst src/%,$(BUILD)/gen/%.inc,$(EMBEDDED))
+WEB_INCS := $(BUILD)/gen/web/page.js.inc
+
+# One script of the page's modules: what they import is in it already.
+$(BUILD)/gen/web/page.js: $(WEB_SCRIPTS)
+	$(call say,EMBED,src/web)
+	$Qmkdir -p $(@D)
+	$Qsed -e '/^import /d' -e 's/^export //' $^ >$@
 
 $(EMBEDDED_INCS): $(BUILD)/gen/%.inc: src/%
 	$(call say,EMBED,$<)
+	$(embed)
+
+$(BUILD)/gen/web/page.js.inc: $(BUILD)/gen/web/page.js
+	$(embed)
+
+define embed
 	$Qmkdir -p $(@D)
 	$Qsed -e 's/^[[:blank:]]*//' -e '/^\/\//d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< >$@
+endef
 
 # ---- Flavours: $(call flavour,FOLDER,COMPILER,FLAGS,LINK FLAGS,LIBRARY SOURCES) ----
 
@@ -192,7 +209,7 @@ $1/obj/%.o: src/%.c $1/flags
 
 # The first build needs the skeletons before the compiler can say so.
 $(patsubst src/%.c,$1/obj/%.o,$(COLLECT_SRCS)): | $(SKELS)
-$1/obj/out/svg_draw.o: | $(EMBEDDED_INCS)
+$1/obj/out/svg_draw.o $1/obj/out/html.o: | $(EMBEDDED_INCS) $(WEB_INCS)
 
 $1/libwick.a: $(patsubst src/%.c,$1/obj/%.o,$5) $1/list
 	$$(call say,AR,$$@)
@@ -444,7 +461,7 @@ TEST_SRCS := $(UNIT_NAMES:%=tests/unit/%.c) $(FUZZERS:%=tests/fuzz/fuzz_%.c) $(T
 
 lint: $(LINTS:%=lint-%)
 
-lint-headers lint-compilers lint-arm64: | $(SKELS) $(EMBEDDED_INCS)
+lint-headers lint-compilers lint-arm64: | $(SKELS) $(EMBEDDED_INCS) $(WEB_INCS)
 
 lint-%:
 	$(call say,LINT,$*)
@@ -455,7 +472,7 @@ lint-%: export LINT_WARNINGS = $(WARNINGS)
 lint-%: export LINT_BPF_CFLAGS = $(BPF_CFLAGS)
 lint-%: export LINT_BPF_ARCH = $(BPF_ARCH)
 lint-%: export LINT_SRCS = $(LIB_SRCS) $(MAIN_SRC)
-lint-%: export LINT_EMBEDDED = $(EMBEDDED)
+lint-%: export LINT_EMBEDDED = $(EMBEDDED) $(WEB_SCRIPTS)
 lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
 lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
 lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)
@@ -472,12 +489,13 @@ format:
 ## bench: measure wick side by side with its peers (ROUNDS=5 SECONDS=10)
 bench:
 	$Qscripts/setup bench
-	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/tests/tools/rows $(BUILD)/tests/tools/symname
+	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/importers/ready $(BUILD)/tests/tools/rows $(BUILD)/tests/tools/symname
 	$Qbad=0; for part in run unwind naming lookups; do \
 		$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) \
 			TOOLS=$(abspath $(BUILD)/tests/tools) ROUNDS="$$ROUNDS" SECONDS="$$SECONDS" bench/$$part || bad=1; \
 	done; \
-	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert || bad=1; exit $$bad
+	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert || bad=1; \
+	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) BUILD=$(abspath $(BUILD)) ROUNDS="$$ROUNDS" bench/page || bad=1; exit $$bad
 
 MAN_PAGES := $(wildcard docs/man/*.[1-8])
 

@@ -49,7 +49,7 @@ static int convert(const struct convert_options *asked, const char *path)
 
 	err = err ? err : svg_arguments_shape(&asked->svg, &svg, outputs);
 	status = err == -EINVAL ? EXIT_USAGE : EXIT_MACHINE;
-	if (!err && outputs_have_svg(outputs))
+	if (!err && outputs_can_compare(outputs))
 		err = filters_read_both(&asked->filter, &asked->input, path, &profile, &before);
 	else
 		err = err ? err : filters_read(&asked->filter, &asked->input, path, &profile);
@@ -96,6 +96,7 @@ const struct command command_convert = {
 	.summary = "Turns a saved profile into another format",
 	.usage = "[OPTION]... FILE",
 	.examples = "  wick convert cpu.wick -o cpu.svg           a flame graph\n"
+		    "  wick convert cpu.wick -o cpu.html          a page to explore it in\n"
 		    "  wick convert x.folded -o java.svg --colors java --title Build\n"
 		    "  wick convert cpu.wick -o cpu.folded\n"
 		    "  wick convert cpu.wick -o cpu.pb.gz         for go tool pprof\n"

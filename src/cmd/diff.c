@@ -47,8 +47,8 @@ struct asked {
 static const struct opt options[] = {
 	{ 'o', "output", "FILE", opt_text, offsetof(struct asked, output),
 	  "where to write; its suffix chooses the format; - is standard output", "file" },
-	{ 'f', "format", "FORMAT", opt_text, offsetof(struct asked, format), "report, folded or svg",
-	  "report folded svg" },
+	{ 'f', "format", "FORMAT", opt_text, offsetof(struct asked, format), "report, folded, svg or html",
+	  "report folded svg html" },
 	{ 0, "normalize", NULL, opt_flag, offsetof(struct asked, normalize),
 	  "scale the counts before to the sum after, in folded stacks and graphs", NULL },
 	{ 0, "fail-above", "POINTS", opt_text, offsetof(struct asked, fail_above),
@@ -221,7 +221,8 @@ const struct command command_diff = {
 	.examples = "  wick diff cpu.wick x.folded                what grew and what shrank\n"
 		    "  wick diff --fail-above 2 cpu.wick x.folded\n"
 		    "  wick diff cpu.wick x.folded -o d.folded    both counts a line, for flame graphs\n"
-		    "  wick diff cpu.wick x.folded -o d.svg       red is what grew, blue what shrank\n",
+		    "  wick diff cpu.wick x.folded -o d.svg       red is what grew, blue what shrank\n"
+		    "  wick diff cpu.wick x.folded -o d.html      a page to explore the difference in\n",
 	.options = options,
 	.run = run,
 };

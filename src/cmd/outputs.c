@@ -17,6 +17,7 @@
 #include "cmd/report_options.h"
 #include "cmd/svg_options.h"
 #include "out/out.h"
+#include "out/page.h"
 #include "out/report.h"
 #include "out/stats.h"
 #include "out/svg.h"
@@ -152,6 +153,10 @@ static int write_one(const struct outputs *outputs, const struct one *one, const
 {
 	struct report_options shape = outputs->report;
 
+	const struct page page = { .profile = profile, .before = outputs->before };
+
+	if (one->write == out_html)
+		return page_html(&page, bytes);
 	if (one->write == out_svg)
 		return out_svg_diff(outputs->before, profile, &outputs->svg, bytes);
 	if (one->write != out_report)
@@ -183,6 +188,15 @@ void outputs_abandon(const struct outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->len; i++)
 		output_abandon(outputs->list[i].output);
+}
+
+bool outputs_can_compare(const struct outputs *outputs)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < outputs->len; i++)
+		any |= outputs->list[i].write == out_svg || outputs->list[i].write == out_html;
+	return any;
 }
 
 bool outputs_have_report(const struct outputs *outputs)

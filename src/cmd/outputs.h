@@ -21,6 +21,8 @@ void outputs_shape_report(struct outputs *outputs, const struct report_options *
 /* The same for flame graphs. */
 void outputs_shape_svg(struct outputs *outputs, const struct svg_options *options);
 bool outputs_have_svg(const struct outputs *outputs);
+/* Is there one that shows two profiles? */
+bool outputs_can_compare(const struct outputs *outputs);
 /* Flame graphs compare what is written with this one; it must last. NULL: they do not. */
 void outputs_compare(struct outputs *outputs, const struct profile *before);
 

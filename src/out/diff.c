@@ -18,6 +18,7 @@
 #include "base/intern.h"
 #include "base/text.h"
 #include "out/out.h"
+#include "out/page.h"
 #include "out/report.h"
 #include "out/svg.h"
 #include "profile/diff.h"
@@ -31,6 +32,7 @@ const struct diff_format diff_formats[] = {
 	{ "report", ".txt", out_diff_table },
 	{ "folded", ".folded", out_diff_folded },
 	{ "svg", ".svg", out_diff_svg },
+	{ "html", ".html", out_diff_html },
 	{ 0 },
 };
 
@@ -291,6 +293,13 @@ int out_diff_folded(const struct diff_input *input, const struct diff_options *o
 	intern_free(pairs.texts);
 	free(pairs.list);
 	return err;
+}
+
+int out_diff_html(const struct diff_input *input, const struct diff_options *options, struct buf *out)
+{
+	const struct page page = { input->after, input->before, { options->before, options->after } };
+
+	return page_html(&page, out);
 }
 
 int out_diff_svg(const struct diff_input *input, const struct diff_options *options, struct buf *out)

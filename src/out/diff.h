@@ -42,6 +42,7 @@ int out_diff(struct diff *diff, const struct profile *before, const struct profi
 
 diff_writer out_diff_table;  /* for people */
 diff_writer out_diff_folded; /* `stack before after` a line, as difffolded.pl writes it */
+diff_writer out_diff_html;   /* a page to explore the difference in */
 diff_writer out_diff_svg;    /* a flame graph of what is after, red where it grew and blue where it shrank */
 
 #endif

@@ -23,6 +23,7 @@ enum out_flags {
 /* FORMAT(name for -f, suffix of file names, enum out_flags, writer, what it is) */
 #define OUT_FORMATS(FORMAT)                                                                            \
 	FORMAT("svg", ".svg", 0, out_svg, "a flame graph, for browsers")                               \
+	FORMAT("html", ".html", 0, out_html, "a page to explore it in, for browsers")                  \
 	FORMAT("pprof", ".pb.gz", OUT_BINARY, out_pprof, "for go tool pprof, Parca, Pyroscope")        \
 	FORMAT("folded", ".folded", 0, out_folded, "one line a stack, for flame graphs")               \
 	FORMAT("report", ".txt", 0, out_report, "a summary for people")                                \
@@ -49,6 +50,7 @@ const struct out_format *out_by_name(const char *name);
 const struct out_format *out_by_path(const char *path); /* by the longest suffix that fits; NULL if none */
 
 out_writer out_svg;
+out_writer out_html;
 out_writer out_wick;
 out_writer out_folded;
 out_writer out_report;

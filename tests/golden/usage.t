@@ -71,7 +71,7 @@ says "unknown letter" 2 "unknown option '-Q'" record -Q
 says "missing value" 2 "--output: needs a value" convert -o
 says "unknown suffix" 2 "output '$T/x.nope': its suffix names no format" convert -o "$T/x.nope" "$example"
 says "no suffix" 2 "output '$T/x': its suffix names no format" convert -o "$T/x" "$example"
-says "unknown format" 2 "format 'nope': no such format: there are svg (.svg), pprof (.pb.gz), folded (.folded)," \
+says "unknown format" 2 "format 'nope': no such format: there are svg (.svg), html (.html), pprof (.pb.gz), folded (.folded)," \
 	convert -f nope "$example"
 says "one bad output of two" 2 "x.nope" convert -o "$T/good.folded" -o "$T/x.nope" "$example"
 says "nothing to convert" 2 "one profile to read" convert

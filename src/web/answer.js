@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words around the picture: the answer in one sentence, the legend, the foot that says how far to trust it, and what
+// stands there when there is nothing to show.
+import { byId, el, fill } from "./dom.js";
+import { chipText, compileChips } from "./filters.js";
+import { buildTree, changeOf, sumBy } from "./model.js";
+import { percent, plural, secondsOf, thousands, unitName } from "./format.js";
+
+const LOST_PERCENT = 1, WHOLE_PERCENT = 95;
+
+// The function that was running most.
+export function hottest(app) {
+	const { sums } = app;
+	return sums.list.reduce((best, fn) => best < 0 || sums.self[0][fn] > sums.self[0][best] ? fn : best, -1);
+}
+
+function changes(app) {
+	const { sums, tree } = app;
+	return [...sums.list].map((fn) => ({ fn, ...changeOf(sums.self[1][fn], tree.total[1][0], sums.self[0][fn], tree.total[0][0]) }))
+		.filter((one) => one.real).sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
+}
+
+export function answerText(app) {
+	const { tree, db } = app, whole = tree.total[0][0], nameOf = (fn) => db.frames.name[db.frames.fnFrame[fn]].slice(0, 160);
+	if (tree.total.length > 1) {
+		const real = changes(app), unit = app.head.profile.unit || "samples";
+		if (unit !== "samples" && unit !== "count")
+			return "Values are not numbers of samples: what is noise cannot be told, and colours show every change.";
+		if (!real.length)
+			return "Nothing changed by more than noise.";
+		return `${nameOf(real[0].fn)} ${real[0].points > 0 ? "grew" : "shrank"} most, by ${Math.abs(real[0].points).toFixed(1)} points; ` +
+			`${plural(real.length, "function")} changed by more than noise.`;
+	}
+	const processes = app.state.by === "process" ? sumBy(db, tree, "process").filter(([name]) => name) : [], most = hottest(app);
+	const first = processes.length ? `${processes[0][0]} used ${percent(processes[0][1], whole)} of this; ` : "";
+	return most < 0 ? "" : `${first}${nameOf(most)} alone ${percent(app.sums.self[0][most], whole)}.`;
+}
+
+// How much of all the chips leave.
+export function shareText(app) {
+	const left = app.tree.total[0][0], unit = unitName(app.head, "samples");
+	return app.state.chips.length ? `${thousands(left)} of ${thousands(app.whole)} ${unit}, ${percent(left, app.whole)}` : "";
+}
+
+export function showLegend(app) {
+	const { painter, store, tree } = app, sum = (one) => one.sum === undefined ? "" : " " + percent(one.sum, tree.total[0][0]);
+	fill(byId("legend"), painter.legend.map((one) => {
+		const swatch = el("i", { class: "swatch" });
+		swatch.style.background = one.colour;
+		if (!one.chip)
+			return el("li", {}, el("span", {}, swatch, one.name + sum(one)));
+		return el("li", {}, el("button", { title: "only these; with Shift: all but these",
+			onclick: (event) => store.addChip({ ...one.chip, not: event.shiftKey }) }, swatch, one.name.slice(0, 80) + sum(one)));
+	}));
+}
+
+// Red only where a decision could go wrong.
+function isWorrying({ profile }, whole) {
+	const lost = profile.problems.filter((one) => one.group === "lost").reduce((sum, one) => sum + one.count, 0);
+	return 100 * lost > LOST_PERCENT * whole || profile.expected && 100 * profile.missed / profile.expected > LOST_PERCENT ||
+		profile.user_stacks && 100 * profile.whole_stacks / profile.user_stacks < WHOLE_PERCENT;
+}
+
+function factsText(head, app) {
+	const { profile } = head, parts = [`${thousands(app.whole)} ${unitName(head, "samples")}`];
+	if (profile.duration_ns)
+		parts[0] += ` in ${(profile.duration_ns / 1e9).toFixed(1)} s`;
+	if (profile.cpus)
+		parts.push(plural(profile.cpus, "CPU"));
+	if (profile.hz && secondsOf(head))
+		parts.push(profile.hz + " Hz");
+	return parts.join(" · ") + " · " + profile.quality;
+}
+
+export function showFoot(app) {
+	const { head } = app, problems = head.profile.problems, worrying = isWorrying(head, app.whole);
+	byId("foot").classList.toggle("worrying", !!worrying);
+	fill(byId("facts"), problems.length ? el("details", {}, el("summary", {}, factsText(head, app)),
+		el("ul", {}, problems.map((one) => el("li", {}, `${one.what} ${thousands(one.count)}: ${one.words}`)))) : factsText(head, app));
+}
+
+// Nothing to show: why, and the nearest that has something.
+export function showEmpty(app) {
+	const { state, db, store, head } = app, host = byId("view");
+	if (!state.chips.length) {
+		fill(host, el("div", { class: "message" }, el("h2", {}, "There are no samples in this profile"),
+			el("p", {}, head.profile.duration_ns ? "Nothing that was asked for ran on a CPU while it was recorded. Record for longer, or without filters such as -p." :
+				"What it was made from has none.")));
+		return;
+	}
+	const without = state.chips.map((chip) => {
+		const rest = state.chips.filter((one) => one !== chip), tree = buildTree(db, compileChips(db, rest), state.by);
+		return { chip, sum: tree.total[0][0] };
+	}).sort((a, b) => b.sum - a.sum);
+	fill(host, el("div", { class: "message" }, el("h2", {}, "No samples pass these filters"),
+		el("p", {}, "Take one away, or all of them:"),
+		el("div", { class: "actions" }, without.map(({ chip, sum }) => el("button", { onclick: () => store.removeChip(chip) },
+			`without ${chipText(chip).slice(0, 80)}: ${thousands(sum)} ${unitName(head, "samples")}`)),
+		el("button", { onclick: () => store.set({ chips: [], zoom: "", select: "" }) }, `without any: ${thousands(app.whole)}`))));
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements made from texts, never from markup: what is in a profile can only be shown.
+
+export const byId = (id) => document.getElementById(id);
+
+// el("button", { class: "x", onclick }, "text", element…); what begins with "on" is listened to.
+export function el(tag, properties = {}, ...children) {
+	const element = document.createElement(tag);
+	if (tag === "button")
+		element.type = "button"; // else Enter in a form presses it
+	for (const [name, value] of Object.entries(properties)) {
+		if (name.startsWith("on"))
+			element.addEventListener(name.slice(2), value);
+		else if (value === true)
+			element.setAttribute(name, "");
+		else if (value !== false && value !== undefined && value !== null)
+			element.setAttribute(name, value);
+	}
+	element.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+	return element;
+}
+
+export function fill(element, ...children) {
+	element.replaceChildren(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+	return element;
+}
+
+let toastTimer = 0;
+export function toast(text) {
+	const element = byId("toast");
+	element.textContent = text;
+	element.hidden = false;
+	clearTimeout(toastTimer);
+	toastTimer = setTimeout(() => element.hidden = true, 2500);
+}
+
+export async function copyText(text, what) {
+	try {
+		await navigator.clipboard.writeText(text);
+	} catch (error) {
+		const area = el("textarea", { class: "offscreen", "aria-hidden": "true" });
+		area.value = text;
+		document.body.append(area);
+		area.select();
+		const done = document.execCommand("copy");
+		area.remove();
+		if (!done) {
+			toast("This browser does not let the page copy. The text: " + text);
+			return;
+		}
+	}
+	toast(what + " copied");
+}
+
+export function download(name, data, type) {
+	const address = URL.createObjectURL(new Blob([data], { type }));
+	const link = el("a", { href: address, download: name });
+	document.body.append(link);
+	link.click();
+	link.remove();
+	setTimeout(() => URL.revokeObjectURL(address), 60000);
+}
+
+export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+export const isNarrow = () => matchMedia("(max-width: 760px)").matches;
+
+// Rows of equal height of which only those in sight exist. make(index) gives an element.
+export class VirtualList {
+	constructor(scroller, body, height, make) {
+		Object.assign(this, { scroller, body, height, make, count: 0 });
+		scroller.addEventListener("scroll", () => this.draw(), { passive: true });
+	}
+	show(count, make) {
+		this.count = count;
+		this.make = make;
+		this.drawn = null;
+		this.draw();
+	}
+	draw() {
+		const { scroller, body, height, count } = this;
+		const from = Math.max(0, Math.floor(scroller.scrollTop / height) - 4);
+		const to = Math.min(count, Math.ceil((scroller.scrollTop + scroller.clientHeight) / height) + 4);
+		if (this.drawn === from + ":" + to)
+			return;
+		this.drawn = from + ":" + to;
+		const rows = [];
+		for (let i = from; i < to; i++)
+			rows.push(this.make(i));
+		body.style.height = (count - from) * height + "px";
+		body.style.marginTop = from * height + "px";
+		fill(body, rows);
+	}
+	reveal(index) {
+		const { scroller, height } = this, top = index * height;
+		if (top < scroller.scrollTop + height)
+			scroller.scrollTop = Math.max(0, top - height);
+		else if (top + 3 * height > scroller.scrollTop + scroller.clientHeight)
+			scroller.scrollTop = top + 3 * height - scroller.clientHeight;
+	}
+}

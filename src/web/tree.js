@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The call tree as rows that open and close, the largest first; the hottest paths are open at first.
+import { VirtualList, el } from "./dom.js";
+import { formatValue } from "./format.js";
+
+const TREE_ROW = 24, OPEN_SHARE = 0.05, OPEN_MOST = 400, INDENT = 14, INDENT_MOST = 40;
+
+export class TreeView {
+	constructor(host, act) {
+		this.act = act;
+		this.host = host;
+		this.body = el("div", { class: "rows", role: "tree", "aria-label": "Call tree", tabindex: "0" });
+		this.scroller = el("div", { class: "scroller" }, this.body);
+		host.replaceChildren(el("div", { class: "row heads", "aria-hidden": "true" },
+			el("span", { class: "number" }, "Total"), el("span", { class: "number" }, "Self"), el("span", { class: "name" }, "Function")), this.scroller);
+		this.list = new VirtualList(this.scroller, this.body, TREE_ROW);
+		this.open = new Set();
+		this.body.addEventListener("click", (event) => this.clicked(event));
+		this.body.addEventListener("dblclick", (event) => this.at(event) >= 0 && act.enter(this.at(event)));
+		this.body.addEventListener("contextmenu", (event) => {
+			if (this.at(event) < 0)
+				return;
+			event.preventDefault();
+			act.select(this.at(event));
+			act.menu(event.clientX, event.clientY);
+		});
+	}
+	destroy() {
+		this.host.replaceChildren();
+	}
+	resize() {
+		this.list.drawn = null;
+		this.list.draw();
+	}
+	show(app) {
+		if (app.shown !== this.tree) {
+			this.tree = app.shown;
+			this.open = new Set([0]);
+			this.sorted = new Map();
+			this.openHot(0, { left: OPEN_MOST });
+		}
+		this.app = app;
+		this.refresh();
+	}
+	kids(node) {
+		let kids = this.sorted.get(node);
+		if (!kids) {
+			const total = this.tree.total[0];
+			this.sorted.set(node, kids = [...this.tree.kids(node)].sort((a, b) => total[b] - total[a]));
+		}
+		return kids;
+	}
+	openHot(node, budget) {
+		const least = OPEN_SHARE * this.tree.total[0][0];
+		for (const kid of this.kids(node))
+			if (this.tree.total[0][kid] >= least && budget.left-- > 0) {
+				this.open.add(kid);
+				this.openHot(kid, budget);
+			}
+	}
+	refresh() {
+		const rows = [], stack = [...this.kids(0)].reverse().map((node) => [node, 0]);
+		while (stack.length) {
+			const [node, depth] = stack.pop();
+			rows.push({ node, depth });
+			if (this.open.has(node)) {
+				const kids = this.kids(node);
+				for (let i = kids.length - 1; i >= 0; i--)
+					stack.push([kids[i], depth + 1]);
+			}
+		}
+		this.rows = rows;
+		this.list.show(rows.length, (i) => this.row(rows[i]));
+	}
+	row({ node, depth }) {
+		const { tree, app } = this, { head, state } = app, frame = tree.frame[node], whole = tree.total[0][0], parent = this.kids(node).length > 0;
+		const value = (number) => number ? formatValue(head, state.unit, number, whole) : "";
+		const name = el("span", { class: "name" }, el("i", { class: "twist" }, parent ? this.open.has(node) ? "▾" : "▸" : ""),
+			el("i", { class: "swatch" }), el("span", {}, tree.frames.name[frame].slice(0, 2000)),
+			el("small", {}, tree.frames.module[frame].slice(0, 200)));
+		name.style.paddingLeft = Math.min(depth, INDENT_MOST) * INDENT + "px";
+		name.querySelector(".swatch").style.background = app.painter.fill(frame, node, tree);
+		return el("div", { class: "row" + (app.match && app.match[frame] ? " match" : ""), role: "treeitem", "data-node": node, "aria-level": depth + 1,
+			"aria-expanded": parent ? String(this.open.has(node)) : null, "aria-selected": String(app.selected === node) },
+			el("span", { class: "number" }, value(tree.total[0][node])), el("span", { class: "number" }, value(tree.self[0][node])), name);
+	}
+	at(event) {
+		const row = event.target.closest(".row");
+		return row ? +row.dataset.node : -1;
+	}
+	clicked(event) {
+		const node = this.at(event);
+		if (node < 0)
+			return;
+		if (event.target.classList.contains("twist"))
+			this.toggle(node);
+		else
+			this.act.select(node);
+	}
+	toggle(node) {
+		if (!this.open.delete(node))
+			this.open.add(node);
+		this.refresh();
+	}
+	reveal(node) {
+		for (const above of this.tree.path(node).slice(0, -1))
+			this.open.add(above);
+		this.refresh();
+		this.list.reveal(this.rows.findIndex((row) => row.node === node));
+	}
+	select(node, reveal) {
+		if (reveal && node > 0)
+			this.reveal(node);
+		else
+			this.refresh();
+	}
+	step(node, way) {
+		const at = this.rows.findIndex((row) => row.node === node), kids = node > 0 ? this.kids(node) : [];
+		if (at < 0)
+			return this.rows.length ? this.rows[0].node : node;
+		if (way === "right" && kids.length && !this.open.has(node))
+			this.toggle(node);
+		else if (way === "right" && kids.length)
+			return kids[0];
+		else if (way === "left" && this.open.has(node) && kids.length)
+			this.toggle(node);
+		else if (way === "left")
+			return this.tree.parent[node] || node;
+		else
+			return (this.rows[at + (way === "up" ? -1 : 1)] || this.rows[at]).node;
+		return node;
+	}
+	nodes() {
+		return this.rows.map((row) => row.node);
+	}
+}

@@ -16,7 +16,7 @@ static __always_inline __u64 count_wakeup(void *map)
 }
 
 /* Its path is wanted while it is there: user space is told of each group once, and at once. */
-static __always_inline void count_group(__u64 id)
+static __always_inline void count_tell(__u64 id)
 {
 	struct wire_group group = { .type = WIRE_GROUP, .id = id };
 	__u32 one = 1;
@@ -25,6 +25,13 @@ static __always_inline void count_group(__u64 id)
 		return;
 	if (bpf_ringbuf_output(&ring, &group, sizeof(group), BPF_RB_FORCE_WAKEUP))
 		bpf_map_delete_elem(&groups, &id); /* the next one that meets it tries again */
+}
+
+static __always_inline void count_group(struct scratch *s)
+{
+	if (s->group != s->key.cgroup)
+		count_tell(s->key.cgroup);
+	s->group = s->key.cgroup;
 }
 
 /* Errors of map updates are kept in an int: before 6.4 the kernel leaves the upper half of the result undefined. */
@@ -93,14 +100,19 @@ static __always_inline bool count_is(const struct wire_key *a, const struct wire
 	return !other;
 }
 
-/* Adds one to the key's count, if it has one. It has one only if user space has its stacks. */
+/*
+ * Adds one to the key's count, if it has one. It has one only if user space has its stacks. As long as its place is free
+ * it has none from this CPU: places are not given up before the generation is.
+ */
 static __always_inline bool count_again(__u32 generation, const struct wire_key *key)
 {
 	struct wire_tally *tally = settings.tallies ? count_tally(generation, key) : NULL;
 	void *map = generation ? &counts_1 : &counts_0;
 	__u64 *count;
 
-	if (!WIRE_RARE(!tally || !tally->count || !count_is(&tally->key, key))) {
+	if (tally && !tally->count)
+		return false;
+	if (!WIRE_RARE(!tally || !count_is(&tally->key, key))) {
 		tally->count++;
 		return true;
 	}

@@ -230,7 +230,7 @@ __attribute__((noinline)) int early_send(__u32 which)
 
 	if (!s || !early || settings.unwind != WIRE_UNWIND_AUTO || settings.no_tree)
 		return false;
-	count_group(s->key.cgroup);
+	count_group(s);
 	early->head.type = WIRE_EARLY;
 	early->head.when = (__u64)bpf_get_smp_processor_id() << 48 | WIRE_EVENT_US(s->now / 1000);
 	early->head.key = s->key;

@@ -98,7 +98,7 @@ int on_exec(__u64 *args)
 	}
 	exe = BPF_CORE_READ(task, mm, exe_file);
 	notice_program(n->pid, exe);
-	count_group(n->cgroup);
+	count_tell(n->cgroup);
 	p = path_of(PATH_NOTICE, exe);
 	if (p)
 		notice_send(p);

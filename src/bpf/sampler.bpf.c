@@ -131,7 +131,7 @@ __attribute__((noinline)) int sample_new(__u32 which)
 	c = counters_of(s->generation);
 	if (!c)
 		return WIRE_lost_error;
-	count_group(s->key.cgroup);
+	count_group(s);
 	lost = s->key.kernel ? count_kernel(s) : 0;
 	if (!lost && s->key.user) {
 		trunk_unfold(s);

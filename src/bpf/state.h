@@ -57,8 +57,7 @@ struct trunk_frame {
 	__u64 ip; /* read right below sp */
 	__u64 sp;
 	__u64 fp;
-	__u64 fp_mask;  /* of what was read as fp: 0 if it was not, or does not matter */
-	__s32 fp_at;    /* where it was read, from sp */
+	__s32 fp_at;    /* where it was read, from sp; 0: it was not, or does not matter */
 	__u32 needs_fp; /* what follows depends on it */
 };
 
@@ -125,6 +124,7 @@ struct scratch {
 	__u64 node[32]; /* of the tree of mappings */
 	__u64 now;
 	struct wire_key key; /* of the sample */
+	__u64 group;         /* the last cgroup that user space was told of */
 	__u64 early_vma;     /* to be looked at */
 	__u64 early_maps;
 	__u64 early_next;      /* where to go on */

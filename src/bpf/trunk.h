@@ -108,7 +108,7 @@ __attribute__((noinline)) int trunk_compare(__u32 which)
 	at = s->trunk_compared;
 	for (int i = 0; i < TRUNK_CHECKS; i++, at++) {
 		struct trunk_frame *frame = &t->frames[trunk_index(at)];
-		__u64 into = frame->sp - s->window_start, other;
+		__u64 into = frame->sp - s->window_start;
 
 		if (at >= TRUNK_FRAMES)
 			return TRUNK_SAME;
@@ -117,9 +117,9 @@ __attribute__((noinline)) int trunk_compare(__u32 which)
 				return TRUNK_OTHER;
 			into = WINDOW_BELOW;
 		}
-		other = s->window[(into - 8) >> 3 & (WINDOW_WORDS - 1)] ^ frame->ip;
-		other |= (s->window[(into + frame->fp_at) >> 3 & (WINDOW_WORDS - 1)] ^ frame->fp) & frame->fp_mask;
-		if (other)
+		if (s->window[(into - 8) >> 3 & (WINDOW_WORDS - 1)] != frame->ip)
+			return TRUNK_OTHER;
+		if (frame->fp_at && s->window[(into + frame->fp_at) >> 3 & (WINDOW_WORDS - 1)] != frame->fp)
 			return TRUNK_OTHER;
 	}
 	s->trunk_compared = at;
@@ -175,8 +175,7 @@ static __always_inline void trunk_note(struct scratch *s, const struct wire_rule
 	frame->ip = s->regs.r[STEP_IP];
 	frame->sp = s->regs.r[STEP_SP];
 	frame->fp = s->regs.r[STEP_FP];
-	frame->fp_at = save;
-	frame->fp_mask = -(__u64)(save != WIRE_NOT_SAVED);
+	frame->fp_at = save == WIRE_NOT_SAVED ? 0 : save;
 	frame->needs_fp = by_fp;
 }
 
@@ -186,10 +185,10 @@ static __always_inline void trunk_grow(struct scratch *s, struct trunk *t, __u64
 	struct trunk_frame *frame = &t->frames[trunk_index(t->first - 1)], *above = &t->frames[trunk_index(t->first)];
 
 	*frame = s->trunk_frames[trunk_index(at)];
-	if (t->first < TRUNK_FRAMES && above->needs_fp && !above->fp_mask)
+	if (t->first < TRUNK_FRAMES && above->needs_fp && !above->fp_at)
 		frame->needs_fp = 1; /* the frame above has it from this one */
 	if (!frame->needs_fp)
-		frame->fp_mask = 0;
+		frame->fp_at = 0;
 	t->first--;
 	t->names[trunk_index(t->first)] = s->user_frames[at];
 	t->hashes[trunk_index(t->first)] = s->hash;
@@ -239,8 +238,7 @@ static __always_inline void trunk_end(struct scratch *s)
 
 		struct trunk_frame *now = &s->trunk_frames[trunk_index(s->frames)];
 
-		met->fp_at = now->fp_at; /* this time it may have been saved elsewhere */
-		met->fp_mask = met->needs_fp ? now->fp_mask : 0;
+		met->fp_at = met->needs_fp ? now->fp_at : 0; /* this time it may have been saved elsewhere */
 		s->hash = t->hashes[trunk_index(s->joined)];
 		s->rooted = 1;
 		t->first = s->joined;

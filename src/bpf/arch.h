@@ -5,11 +5,10 @@
  *   struct arch_regs      the registers that user space was left with
  *   arch_ip, arch_sp      of the tick
  *   arch_in_kernel        whether the tick met the kernel
- *   ARCH_FILL, arch_fill_few   the registers in DWARF's order, all or those that nearly every step needs
+ *   ARCH_FILL, ARCH_FILL_FEW   the registers in DWARF's order, all or those that nearly every step needs
  *   arch_is_user          whether they are of user space,
- *   arch_is_compat        of a 32-bit program,
+ *   ARCH_IS_COMPAT        of a 32-bit program,
  *   arch_in_exec          left by execve or execveat
- *   arch_move             to another instruction
  */
 #ifndef WICK_BPF_ARCH_H
 #define WICK_BPF_ARCH_H

@@ -55,26 +55,19 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 	})
 
 /* The registers that nearly every step needs. */
-static __always_inline void arch_fill_few(struct step_regs *into, const struct arch_regs *from)
-{
-	into->r[STEP_IP] = from->pc;
-	into->r[STEP_SP] = from->sp;
-	into->r[STEP_FP] = from->x[29];
-}
+#define ARCH_FILL_FEW(into, from)                  \
+	({                                         \
+		(into)->r[STEP_IP] = (from).pc;    \
+		(into)->r[STEP_SP] = (from).sp;    \
+		(into)->r[STEP_FP] = (from).x[29]; \
+	})
 
-static __always_inline void arch_move(struct arch_regs *regs, __u64 ip)
-{
-	regs->pc = ip;
-}
+/* Whether they are of a 32-bit program. */
+#define ARCH_IS_COMPAT(from) (!!((from).pstate & ARCH_PSTATE_32BIT))
 
 static __always_inline bool arch_is_user(const struct arch_regs *regs)
 {
 	return !(regs->pstate & ARCH_PSTATE_EL) && regs->pc && regs->sp;
-}
-
-static __always_inline bool arch_is_compat(const struct arch_regs *regs)
-{
-	return regs->pstate & ARCH_PSTATE_32BIT;
 }
 
 static __always_inline bool arch_in_exec(const struct arch_regs *regs)

@@ -63,26 +63,19 @@ static __always_inline bool arch_in_kernel(const struct arch_context *ctx)
 	})
 
 /* The registers that nearly every step needs. */
-static __always_inline void arch_fill_few(struct step_regs *into, const struct arch_regs *from)
-{
-	into->r[STEP_IP] = from->ip;
-	into->r[STEP_SP] = from->sp;
-	into->r[STEP_FP] = from->bp;
-}
+#define ARCH_FILL_FEW(into, from)               \
+	({                                      \
+		(into)->r[STEP_IP] = (from).ip; \
+		(into)->r[STEP_SP] = (from).sp; \
+		(into)->r[STEP_FP] = (from).bp; \
+	})
 
-static __always_inline void arch_move(struct arch_regs *regs, __u64 ip)
-{
-	regs->ip = ip;
-}
+/* Whether they are of a 32-bit program. */
+#define ARCH_IS_COMPAT(from) (!!((from).cs == ARCH_COMPAT_CS))
 
 static __always_inline bool arch_is_user(const struct arch_regs *regs)
 {
 	return (regs->cs & 3) == 3 && regs->ip && regs->sp;
-}
-
-static __always_inline bool arch_is_compat(const struct arch_regs *regs)
-{
-	return regs->cs == ARCH_COMPAT_CS;
 }
 
 static __always_inline bool arch_in_exec(const struct arch_regs *regs)

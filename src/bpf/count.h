@@ -101,8 +101,9 @@ static __always_inline bool count_is(const struct wire_key *a, const struct wire
 }
 
 /*
- * Adds one to the key's count, if it has one. It has one only if user space has its stacks. As long as its place is free
- * it has none from this CPU: places are not given up before the generation is.
+ * Adds one to the key's count, if it has one. It has one only if user space has its stacks. A place keeps its key when
+ * its count has been fetched; until another key takes it, this one need not be begun anew. While a place is free, no key
+ * that belongs there has a count from this CPU.
  */
 static __always_inline bool count_again(__u32 generation, const struct wire_key *key)
 {
@@ -110,12 +111,12 @@ static __always_inline bool count_again(__u32 generation, const struct wire_key 
 	void *map = generation ? &counts_1 : &counts_0;
 	__u64 *count;
 
-	if (tally && !tally->count)
-		return false;
 	if (!WIRE_RARE(!tally || !count_is(&tally->key, key))) {
 		tally->count++;
 		return true;
 	}
+	if (tally && !tally->count)
+		return false;
 	count = bpf_map_lookup_elem(map, key);
 	if (count)
 		__sync_fetch_and_add(count, 1);

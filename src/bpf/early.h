@@ -235,7 +235,9 @@ __attribute__((noinline)) int early_send(__u32 which)
 	early->head.when = (__u64)bpf_get_smp_processor_id() << 48 | WIRE_EVENT_US(s->now / 1000);
 	early->head.key = s->key;
 	early->head.process = s->process;
-	ARCH_FILL((struct step_regs *)early->head.registers, s->saved);
+	if (task_leaf(which))
+		return false;
+	*(struct step_regs *)early->head.registers = s->regs;
 	if (!early_find_maps(s, which))
 		return false;
 	early->head.maps_len = s->early_maps;

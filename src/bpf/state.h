@@ -112,7 +112,8 @@ struct scratch {
 	__u64 process;
 	struct step_regs regs; /* of the frame: the stack, frame and instruction pointers, */
 	__u32 all_regs;        /* or all of them */
-	__u32 reserved;
+	__u32 compat;          /* it is a 32-bit program */
+	__u64 leaf_ip;
 	__u64 window_start;
 	__u64 window[WINDOW_WORDS + 1]; /* of the stack; one more than is filled: reads are of two words at most */
 	/* of what was found at the address last */

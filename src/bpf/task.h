@@ -85,6 +85,28 @@ static __always_inline const void *task_saved_regs(struct task_struct *task)
 	return BPF_CORE_READ(task, stack) + ARCH_THREAD_SIZE - sizeof(struct arch_regs);
 }
 
+/* All of them, into the scratch. Few stacks need more than those of the tick. */
+__attribute__((noinline)) int task_saved(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return !s || bpf_probe_read_kernel(&s->saved, sizeof(s->saved), task_saved_regs(task));
+}
+
+/* The same as registers of the leaf, whose instruction may be another than the one that runs: see uprobe.h. */
+__attribute__((noinline)) int task_leaf(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+
+	if (!s || task_saved(which))
+		return 1;
+	ARCH_FILL(&s->regs, s->saved);
+	s->regs.r[STEP_IP] = s->leaf_ip;
+	s->all_regs = 1;
+	return 0;
+}
+
 /*
  * The user registers of the current task, if it has a user stack: not a kernel thread or worker, not a task without
  * memory, and not one inside execve, whose registers are of the old program and whose memory is the new one's.
@@ -93,10 +115,17 @@ static __always_inline bool task_user_regs(struct task_struct *task, const struc
 {
 	if (TASK_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER))
 		return false;
-	if (arch_in_kernel(ctx) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+	if (!arch_in_kernel(ctx)) {
+		ARCH_FILL_FEW(&s->regs, ctx->regs);
+		s->compat = ARCH_IS_COMPAT(ctx->regs);
+		return true;
+	}
+	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve) || task_saved(s->which) || !arch_is_user(&s->saved) ||
+	    arch_in_exec(&s->saved))
 		return false;
-	return !bpf_probe_read_kernel(&s->saved, sizeof(s->saved), task_saved_regs(task)) && arch_is_user(&s->saved) &&
-	       !(arch_in_kernel(ctx) && arch_in_exec(&s->saved));
+	ARCH_FILL_FEW(&s->regs, s->saved);
+	s->compat = ARCH_IS_COMPAT(s->saved);
+	return true;
 }
 
 #endif

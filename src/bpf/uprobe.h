@@ -79,8 +79,7 @@ __attribute__((noinline)) int uprobe_leaf(__u32 which)
 	place = BPF_CORE_READ(probed, vaddr);
 	if (into >= UPROBE_COPY || !place)
 		return 0;
-	s->regs.r[STEP_IP] = place + into;
-	arch_move(&s->saved, place + into);
+	s->regs.r[STEP_IP] = s->leaf_ip = place + into;
 	return 1;
 }
 

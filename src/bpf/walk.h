@@ -192,10 +192,8 @@ __attribute__((noinline)) int walk_again(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 
-	if (!s)
+	if (!s || task_leaf(which))
 		return WALK_END;
-	ARCH_FILL(&s->regs, s->saved);
-	s->all_regs = 1;
 	s->with_saves = 1;
 	s->exact = 1;
 	s->frames = 0;
@@ -225,8 +223,8 @@ __attribute__((noinline)) int walk_odd(__u32 which)
 	if (!s)
 		return WIRE_cut_no_memory;
 	exact = s->exact;
-	if (exact && !s->all_regs) /* in the leaf */
-		ARCH_FILL(&s->regs, s->saved);
+	if (exact && !s->all_regs) /* it is the leaf */
+		task_leaf(which);
 	s->exact = 0;
 	s->old_fp = s->regs.r[STEP_FP];
 	result = step_rule(&s->regs, &s->rule, exact);
@@ -335,11 +333,10 @@ __attribute__((noinline)) int walk_steps(__u32 which)
 	return 0;
 }
 
-/* The whole stack of s->saved into s->user_frames; its id in s->hash, its note in s->cut. */
+/* The whole stack of s->regs into s->user_frames; its id in s->hash, its note in s->cut. */
 __attribute__((noinline)) int walk_user(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	bool compat;
 
 	if (!s)
 		return 0;
@@ -352,14 +349,13 @@ __attribute__((noinline)) int walk_user(__u32 which)
 	s->early = 0;
 	s->with_saves = 0;
 	s->all_regs = 0;
-	arch_fill_few(&s->regs, &s->saved);
+	s->leaf_ip = s->regs.r[STEP_IP];
 	s->uprobe_at = UPROBE_UNREAD;
-	compat = arch_is_compat(&s->saved);
-	s->cut = compat ? WIRE_cut_compat : 0;
+	s->cut = s->compat ? WIRE_cut_compat : 0;
 	s->window_start = WINDOW_NONE;
 	mapping_begin(s);
 	trunk_begin(s);
-	for (int i = 0; i <= 2 * WIRE_USER_FRAMES / WALK_STEPS && !compat; i++) /* it may begin anew once */
+	for (int i = 0; i <= 2 * WIRE_USER_FRAMES / WALK_STEPS && !s->compat; i++) /* it may begin anew once */
 		if (walk_steps(which))
 			break;
 	if (s->cut)

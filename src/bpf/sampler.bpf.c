@@ -66,13 +66,12 @@ static __always_inline bool sample_wanted(struct task_struct *task, struct wire_
 	return !settings.cgroup || task_in_cgroup(task);
 }
 
-static __always_inline void sample_who(struct task_struct *task, struct wire_key *key)
+static __always_inline void sample_who(struct task_struct *task, __u32 tgid, struct wire_key *key)
 {
-	if (session.ns_level)
-		key->pid = task_pid_here(BPF_CORE_READ(task, group_leader));
-	else
-		key->pid = bpf_get_current_pid_tgid() >> 32;
-	key->start = BPF_CORE_READ(task, group_leader, start_boottime);
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	key->pid = WIRE_RARE(session.ns_level) ? task_pid_here(leader) : tgid;
+	key->start = BPF_CORE_READ(leader, start_boottime);
 	bpf_get_current_comm(key->comm, sizeof(key->comm));
 }
 
@@ -189,12 +188,12 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 static __always_inline int sample_tick(struct scratch *s, struct arch_context *ctx, struct wire_counters *c)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 ids = bpf_get_current_pid_tgid();
 
-	if (!settings.keep_idle && task_is_idle(task, ctx))
+	if (!settings.keep_idle && !(__u32)ids && task_is_idle(task, ctx))
 		return WIRE_left_out_idle;
-	sample_who(task, &s->key);
-	if (!settings.keep_self &&
-	    (bpf_get_current_pid_tgid() >> 32 == session.self_tgid || (session.worker && s->key.pid == session.worker)))
+	sample_who(task, ids >> 32, &s->key);
+	if (!settings.keep_self && (ids >> 32 == session.self_tgid || (session.worker && s->key.pid == session.worker)))
 		return WIRE_left_out_self;
 	if (!sample_wanted(task, &s->key))
 		return WIRE_left_out_filter;

@@ -66,14 +66,11 @@ static __always_inline __u64 task_mount_id(struct task_struct *task)
 	return BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
 }
 
-/* Work done on another stack while the idle task is current: a softirq. */
+/* Of a CPU's own task, of pid 0. Work done on another stack while that is current is a softirq. */
 static __always_inline bool task_is_idle(struct task_struct *task, const struct arch_context *ctx)
 {
-	__u64 stack;
+	__u64 stack = (__u64)BPF_CORE_READ(task, stack);
 
-	if ((__u32)bpf_get_current_pid_tgid())
-		return false;
-	stack = (__u64)BPF_CORE_READ(task, stack);
 	return arch_sp(ctx) - stack < ARCH_THREAD_SIZE;
 }
 

@@ -102,8 +102,8 @@ static __always_inline bool count_is(const struct wire_key *a, const struct wire
 
 /*
  * Adds one to the key's count, if it has one. It has one only if user space has its stacks. A place keeps its key when
- * its count has been fetched; until another key takes it, this one need not be begun anew. While a place is free, no key
- * that belongs there has a count from this CPU.
+ * its count has been fetched; until another key takes it, this one need not be begun anew. While a place is free, no
+ * key that belongs there has a count from this CPU.
  */
 static __always_inline bool count_again(__u32 generation, const struct wire_key *key)
 {

@@ -27,10 +27,10 @@
 #include "proc/process.h"
 
 #define LOOKED_AT 4096 /* processes, of those that a machine has */
-#define PROCESSES 12
-#define FILES 32
+#define PROCESSES 8
+#define FILES 16
 #define FILE_BYTES ((uint64_t)5 << 20)
-#define ALL_BYTES ((uint64_t)12 << 20)
+#define ALL_BYTES ((uint64_t)8 << 20)
 #define BUSY_PERMILLE 200 /* of one CPU over its life */
 #define RUNNING 1000000   /* in weight: before all that are not */
 

@@ -300,11 +300,10 @@ static int find_debug(void *arg, uint64_t id, const struct symbols_debug *debug)
 {
 	struct collect *collect = arg;
 	uint32_t file = ingest_file_number(collect->ingest, id);
+	const char *path = file ? profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL)
+				: preload_path(collect->preload, id);
 
-	if (!file)
-		return -ENOENT;
-	return files_open_debug(0, profile_text(collect->profile, profile_file(collect->profile, file)->path, NULL),
-				debug);
+	return path ? files_open_debug(0, path, debug) : -ENOENT;
 }
 
 static int open_tables(struct collect *collect)

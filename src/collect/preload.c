@@ -39,6 +39,12 @@ struct candidate {
 	uint64_t weight;
 };
 
+struct wanted {
+	uint64_t id;
+	int fd;
+	char *path; /* where it was mapped from, to look for its debug file */
+};
+
 struct preload {
 	struct preload_options options;
 	struct candidate list[PROCESSES + 1]; /* heaviest first */
@@ -46,8 +52,8 @@ struct preload {
 	struct buf maps; /* of the process before `at` */
 	size_t maps_at;
 	struct map seen; /* device and inode, of files; ids, of tables */
-	int fds[FILES];
-	size_t fds_len;
+	struct wanted wanted[FILES];
+	size_t wanted_len;
 	uint64_t bytes;
 };
 
@@ -105,8 +111,10 @@ void preload_free(struct preload *preload)
 {
 	if (!preload)
 		return;
-	for (size_t i = 0; i < preload->fds_len; i++)
-		close(preload->fds[i]);
+	for (size_t i = 0; i < preload->wanted_len; i++) {
+		close(preload->wanted[i].fd);
+		free(preload->wanted[i].path);
+	}
 	buf_free(&preload->maps);
 	map_free(&preload->seen);
 	free(preload);
@@ -149,8 +157,9 @@ static int open_mapping(uint32_t pid, const struct maps_line *line)
 }
 
 /* Asks for the table of an open file, and keeps the file, if there is room for it. */
-static bool want(struct preload *preload, int fd)
+static bool want(struct preload *preload, int fd, const struct maps_line *line)
 {
+	struct wanted *wanted = &preload->wanted[preload->wanted_len];
 	struct stat stat;
 	uint64_t id;
 
@@ -161,7 +170,8 @@ static bool want(struct preload *preload, int fd)
 	    tables_knows(preload->options.tables, id))
 		return false;
 	preload->bytes += (uint64_t)stat.st_size;
-	preload->fds[preload->fds_len++] = fd;
+	*wanted = (struct wanted){ .id = id, .fd = fd, .path = strndup(line->path, line->path_len) };
+	preload->wanted_len++;
 	tables_want(preload->options.tables, id, fd);
 	return true;
 }
@@ -170,12 +180,12 @@ bool preload_next(struct preload *preload)
 {
 	struct maps_line line;
 
-	while (preload->fds_len < FILES && next_mapping(preload, &line)) {
+	while (preload->wanted_len < FILES && next_mapping(preload, &line)) {
 		int fd = open_mapping(preload->list[preload->at - 1].pid, &line);
 
 		if (fd < 0)
 			continue;
-		if (want(preload, fd))
+		if (want(preload, fd, &line))
 			return true;
 		close(fd);
 	}
@@ -184,5 +194,13 @@ bool preload_next(struct preload *preload)
 
 size_t preload_count(const struct preload *preload)
 {
-	return preload ? preload->fds_len : 0;
+	return preload ? preload->wanted_len : 0;
+}
+
+const char *preload_path(const struct preload *preload, uint64_t id)
+{
+	for (size_t i = 0; preload && i < preload->wanted_len; i++)
+		if (preload->wanted[i].id == id)
+			return preload->wanted[i].path;
+	return NULL;
 }

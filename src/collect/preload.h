@@ -31,4 +31,7 @@ bool preload_next(struct preload *preload);
 /* How many it has asked for. Of NULL: none. */
 size_t preload_count(const struct preload *preload);
 
+/* Where a file that it has asked for was mapped from; NULL if it has not. */
+const char *preload_path(const struct preload *preload, uint64_t id);
+
 #endif

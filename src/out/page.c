@@ -70,6 +70,10 @@ static void describe_frame(struct page_data *data, const struct profile *profile
 	source = out_source(profile, number, name, len);
 	buf_add(&data->scratch, name + source.file, source.file_len);
 	frame->line = source.line;
+	if (from->source.file) { /* of all frames of the function, so its first line if that is known */
+		out_string(profile, from->source.file, &data->scratch);
+		frame->line = from->source.first_line ? from->source.first_line : from->source.line;
+	}
 	frame->source = string_from(data, 0);
 }
 

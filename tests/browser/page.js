@@ -542,6 +542,10 @@ const tests = {
 		is("names of 100 kB: whole in the inspector", (await selected(page)).length, 100000);
 		is("names of 100 kB: nothing sticks out", await overflow(page), []);
 		await done("names of 100 kB", page);
+		page = await open("sources.html");
+		await choose(page, "work");
+		is("a file and line of another tool's profile", (await details(page)).Source, "src/work.c:40");
+		await done("sources", page);
 		page = await open("million.html");
 		ok("1,000,000 stacks: drawn", await colours(page) > 3);
 		ok("1,000,000 stacks: counted", (await text(page, "#facts")).startsWith("1,000,000 samples"));

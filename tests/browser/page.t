@@ -30,6 +30,11 @@ printf '%s\n' 'app;main;grew 600' 'app;main;shrank 100' 'app;main;same 400' 'app
 "$WICK" convert busy.wick -o busy.pb.gz && "$WICK" diff --type cpu busy.pb.gz busy.pb.gz -o times.html || exit 1
 made empty.html <<<'sh;main 0'
 made one.html <<<'sh;main 1'
+made sources.html <<'END'
+{"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [
+	{"name": "main", "file": "src/app.c", "line": 12}, {"name": "work", "file": "src/work.c", "line": 40}]},
+"profiles": [{"type": "sampled", "name": "p", "unit": "none", "startValue": 0, "endValue": 5, "samples": [[0, 1]], "weights": [5]}]}
+END
 perl -e 'print "app;", join(";", map { "level$_" } 1 .. 1024), " 5\napp;side 5\n"' | made deep.html
 perl -e 'print "app;", "x" x 100_000, ";", "y" x 100_000, " 3\n"' | made long.html
 {

@@ -118,7 +118,7 @@ const struct command command_record = {
 		    "  wick record -p PID 30                      one process\n"
 		    "  wick record -o cpu.svg 10                  a flame graph\n"
 		    "  wick record -o build.wick -- make -j4      a command and all it starts\n"
-		    "  ssh HOST wick record -f wick -o - 10 > x.wick\n",
+		    "  ssh HOST wick record -f html -o - 10 > x.html\n",
 	.options = record_option_table,
 	.writes = true,
 	.run = run,

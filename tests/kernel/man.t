@@ -27,11 +27,11 @@ while IFS= read -r example; do
 	typed=$(sed -E "s/ [1-9][0-9]*( >.*)?\$/ 1\\1/; s/\\bPID\\b/$load/" <<<"$example")
 	# shellcheck disable=SC2001
 	typed=$(sed 's/\bwick /timeout --foreground --preserve-status -s INT 8 wick /' <<<"$typed")
-	rm -f -- *.wick *.folded *.svg
+	rm -f -- *.wick *.folded *.svg *.html
 	run env PATH="$T/bin:$PATH" bash -c "$typed"
 	is "$example: exit" "$status" 0 || diag "$(head -3 "$T/stderr")"
 	is "$example: no complaint" "$(grep -vE '^wick: (note: about [0-9]+ of [0-9]+ ticks were missed|warning: )' "$T/stderr")" ''
-	file=$(grep -oE '[a-z]+\.(wick|folded|svg)' <<<"$example")
+	file=$(grep -oE '[a-z]+\.(wick|folded|svg|html)' <<<"$example")
 	[ -z "$file" ] || ok "$example: $file is there" test -s "$file"
 	[ -n "$file" ] || ok "$example: something is printed" test -s "$T/stdout"
 	ran=$((ran + 1))

@@ -17,15 +17,10 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Ticks that never came, from the time since the last one. A change of period makes the gap meaningless once. */
-static __always_inline void sample_missed(__u64 now, struct wire_counters *c)
+static __always_inline void sample_missed(__u64 now, struct wire_cpu *cpu, struct wire_counters *c)
 {
-	__u32 index = bpf_get_smp_processor_id();
-	struct wire_cpu *cpu = bpf_map_lookup_elem(&cpus, &index);
-	__u64 gap;
+	__u64 gap = now - cpu->last_ns;
 
-	if (!cpu)
-		return;
-	gap = now - cpu->last_ns;
 	if (cpu->period_ns && cpu->last_ns && cpu->seen_phase == cpu->phase && WIRE_RARE(gap > cpu->period_ns * 3 / 2))
 		c->value[WIRE_note_missed] += (gap + cpu->period_ns / 2) / cpu->period_ns - 1;
 	cpu->last_ns = now;
@@ -71,7 +66,7 @@ static __always_inline void sample_who(struct task_struct *task, __u32 tgid, str
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
 	key->pid = WIRE_RARE(session.ns_level) ? task_pid_here(leader) : tgid;
-	key->start = BPF_CORE_READ(leader, start_boottime);
+	key->start = leader == task ? TASK_READ(task, start_boottime) : BPF_CORE_READ(leader, start_boottime);
 	bpf_get_current_comm(key->comm, sizeof(key->comm));
 }
 
@@ -149,6 +144,19 @@ __attribute__((noinline)) int sample_event(__u32 which)
 	return 0;
 }
 
+/* The id of the task's cgroup is three pointers away, none of them in a cache. What a process is in seldom changes. */
+static __always_inline __u64 sample_group(struct scratch *s, struct task_struct *task)
+{
+	struct mapping_set *set = mapping_set(s);
+	__u64 groups = (__u64)BPF_CORE_READ(task, cgroups);
+
+	if (WIRE_RARE(set->groups != groups)) {
+		set->groups = groups;
+		set->cgroup = bpf_get_current_cgroup_id();
+	}
+	return set->cgroup;
+}
+
 /* Takes the stacks and counts them. The counter to raise. */
 static __always_inline int sample_take(struct scratch *s, struct task_struct *task, struct arch_context *ctx,
 				       struct wire_counters *c)
@@ -163,9 +171,12 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 	s->mm = (__u64)BPF_CORE_READ(task, mm);
 	if (settings.user && s->mm && task_user_regs(task, ctx, s)) {
 		walk_user(s->which);
+		key->cgroup = sample_group(s, task);
 		if (WIRE_RARE(s->early) && early_send(s->which))
 			return WIRE_total_deferred;
 		key->user = s->hash;
+	} else {
+		key->cgroup = bpf_get_current_cgroup_id();
 	}
 	if (WIRE_RARE(!count_again(s->generation, key))) {
 		lost = sample_new(s->which);
@@ -200,7 +211,6 @@ static __always_inline int sample_tick(struct scratch *s, struct arch_context *c
 	c->value[WIRE_total_taken]++;
 	if (settings.threads)
 		s->key.tid = task_pid_here(task);
-	s->key.cgroup = bpf_get_current_cgroup_id();
 	return sample_take(s, task, ctx, c);
 }
 
@@ -208,12 +218,14 @@ SEC("perf_event")
 int on_tick(struct arch_context *ctx)
 {
 	__u32 generation = session.generation & 1, which = bpf_get_smp_processor_id();
-	struct wire_counters *c = counters_of(generation);
+	struct wire_cpu *cpu = bpf_map_lookup_elem(&cpus, &which);
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct wire_counters *c;
 	__u32 result;
 
-	if (WIRE_RARE(!c || !s))
+	if (WIRE_RARE(!cpu || !s))
 		return 0;
+	c = &cpu->counters[generation];
 	c->value[WIRE_total_fired]++;
 	if (WIRE_RARE(s->busy)) {
 		c->value[WIRE_total_taken]++;
@@ -225,7 +237,7 @@ int on_tick(struct arch_context *ctx)
 	s->generation = generation;
 	s->now = bpf_ktime_get_ns();
 	s->key = (struct wire_key){};
-	sample_missed(s->now, c);
+	sample_missed(s->now, cpu, c);
 	result = sample_tick(s, ctx, c);
 	s->busy = 0;
 	asm volatile("" : "+r"(result)); /* the verifier does not know what functions return */

@@ -47,6 +47,8 @@ struct mapping_set {
 	__u32 tables;  /* session.tables */
 	__u64 second;  /* about */
 	__u64 born;    /* when it began anew */
+	__u64 groups;  /* the cgroups of the thread that was last sampled, */
+	__u64 cgroup;  /* and the id of the one that counts */
 	__u32 next;    /* to be replaced */
 	__u32 last;    /* found */
 	struct mapping items[MAPPINGS];
@@ -61,14 +63,17 @@ struct trunk_frame {
 	__u32 needs_fp; /* what follows depends on it */
 };
 
-/* The last stack of a thread, from `first` to the end, which is its root. See trunk.h. */
+/*
+ * The last stack of a thread, from `first` to the end, which is its root. See trunk.h. What every sample looks at lies
+ * close together: between two samples all of it leaves the caches, and each page costs a walk of the page tables.
+ */
 struct trunk {
+	struct wire_frame names[TRUNK_FRAMES];
+	struct trunk_frame frames[TRUNK_FRAMES];
 	__u64 process;
 	__u64 born; /* of the mappings that it was found by */
 	__u32 epoch;
 	__u32 first;
-	struct trunk_frame frames[TRUNK_FRAMES];
-	struct wire_frame names[TRUNK_FRAMES];
 	__u64 hashes[TRUNK_FRAMES]; /* of all frames from the root to it */
 };
 
@@ -114,29 +119,29 @@ struct scratch {
 	__u32 all_regs;        /* or all of them */
 	__u32 compat;          /* it is a 32-bit program */
 	__u64 leaf_ip;
+	__u64 now;
+	struct wire_key key; /* of the sample */
+	__u64 uprobe_at;     /* the next return that is probed; UPROBE_UNREAD */
 	__u64 window_start;
 	__u64 window[WINDOW_WORDS + 1]; /* of the stack; one more than is filled: reads are of two words at most */
+	struct trunk_frame trunk_frames[TRUNK_FRAMES]; /* of the walk, the last ones */
+	struct wire_user_stack user;
+	struct wire_frame user_frames[WIRE_USER_FRAMES + 1];
 	/* of what was found at the address last */
 	__u64 vm_start, vm_end, vm_offset, vm_file;
 	__u64 file_id;
 	struct wire_file_key file_key;
 	__u32 pid;
 	__u32 reserved2;
-	__u64 node[32]; /* of the tree of mappings */
-	__u64 now;
-	struct wire_key key; /* of the sample */
-	__u64 group;         /* the last cgroup that user space was told of */
-	__u64 early_vma;     /* to be looked at */
+	__u64 node[32];  /* of the tree of mappings */
+	__u64 group;     /* the last cgroup that user space was told of */
+	__u64 early_vma; /* to be looked at */
 	__u64 early_maps;
 	__u64 early_next;      /* where to go on */
 	__u64 leaf[16];        /* mappings of a leaf of the tree */
 	struct wire_rule rule; /* whose saved registers are to be read */
-	__u64 uprobe_at;       /* the next return that is probed; UPROBE_UNREAD */
 	__u64 uprobe_stack, uprobe_return;
-	struct arch_regs saved;                        /* of the leaf */
-	struct trunk_frame trunk_frames[TRUNK_FRAMES]; /* of the walk, the last ones */
-	struct wire_user_stack user;
-	struct wire_frame user_frames[WIRE_USER_FRAMES + 1];
+	struct arch_regs saved; /* of the leaf */
 	__u32 kernel_mixed, reserved3;
 	struct wire_kernel_stack kernel;
 	__u64 kernel_frames[WIRE_KERNEL_FRAMES + 1];
@@ -264,15 +269,6 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, WIRE_GENERATIONS);
 	__type(key, __u32);
-	__type(value, struct wire_counters);
-} counters SEC(".maps");
-
-/* The same. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, WIRE_GENERATIONS);
-	__type(key, __u32);
 	__type(value, struct wire_tallies);
 } tallies SEC(".maps");
 
@@ -323,9 +319,10 @@ struct {
 
 static __always_inline struct wire_counters *counters_of(__u32 generation)
 {
-	__u32 index = generation * settings.cpus + bpf_get_smp_processor_id();
+	__u32 index = bpf_get_smp_processor_id();
+	struct wire_cpu *cpu = bpf_map_lookup_elem(&cpus, &index);
 
-	return bpf_map_lookup_elem(&counters, &index);
+	return cpu ? &cpu->counters[generation & 1] : NULL;
 }
 
 #endif

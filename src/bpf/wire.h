@@ -147,7 +147,7 @@ struct wire_notice {
 	char path[WIRE_PATH_LEN]; /* WIRE_EXEC only: of the program, as in struct wire_file */
 };
 
-/* Counters of one CPU in one generation. Mapped by user space, which clears those of the generation it has drained. */
+/* Counters of one CPU in one generation. User space clears those of the generation it has drained. */
 struct wire_counters {
 	__u64 value[WIRE_COUNTERS];
 } __attribute__((aligned(64)));
@@ -167,13 +167,14 @@ struct wire_tallies {
 	struct wire_tally items[WIRE_TALLIES];
 };
 
-/* What user space tells a CPU, and what the CPU remembers between ticks. Mapped. */
+/* What user space tells a CPU, what the CPU remembers between ticks, and what it has counted. Mapped. */
 struct wire_cpu {
 	__u64 period_ns; /* between ticks now; 0: not known, nothing is estimated */
 	__u32 phase;     /* changes when period_ns does */
 	__u32 seen_phase;
 	__u64 last_ns;
 	__u64 first_ns; /* of the first tick */
+	struct wire_counters counters[WIRE_GENERATIONS];
 } __attribute__((aligned(64)));
 
 /*

@@ -40,9 +40,8 @@
 
 struct sampler {
 	struct sampler_bpf *skel;
-	struct wire_counters *counters; /* mapped: generation * cpus + cpu */
-	struct wire_tallies *tallies;   /* the same; NULL: the counts of all CPUs are kept together */
-	struct wire_cpu *cpus_shared;   /* mapped */
+	struct wire_tallies *tallies; /* the same; NULL: the counts of all CPUs are kept together */
+	struct wire_cpu *cpus_shared; /* mapped */
 	unsigned int cpus;
 	bool has_tree;
 	bool want_events;
@@ -115,7 +114,6 @@ static int set_sizes(struct sampler *sampler, const struct collect_options *opti
 	err |= bpf_map__set_max_entries(skel->maps.counts_0, (uint32_t)sampler->counts_max);
 	err |= bpf_map__set_max_entries(skel->maps.counts_1, (uint32_t)sampler->counts_max);
 	err |= bpf_map__set_max_entries(skel->maps.ring, (uint32_t)ring);
-	err |= bpf_map__set_max_entries(skel->maps.counters, WIRE_GENERATIONS * sampler->cpus);
 	err |= bpf_map__set_max_entries(skel->maps.tallies, sampler->by_cpu ? WIRE_GENERATIONS * sampler->cpus : 1);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, sampler->cpus);
 	err |= bpf_map__set_max_entries(skel->maps.scratches, sampler->cpus + 1);
@@ -189,11 +187,6 @@ static void *map_shared(struct bpf_map *map, size_t len, int protection)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static size_t counters_len(const struct sampler *sampler)
-{
-	return WIRE_GENERATIONS * sampler->cpus * sizeof(struct wire_counters);
-}
-
 static size_t tallies_len(const struct sampler *sampler)
 {
 	return WIRE_GENERATIONS * sampler->cpus * sizeof(struct wire_tallies);
@@ -239,12 +232,11 @@ static int open_shared(struct sampler *sampler)
 {
 	struct sampler_bpf *skel = sampler->skel;
 
-	sampler->counters = map_shared(skel->maps.counters, counters_len(sampler), PROT_READ | PROT_WRITE);
 	sampler->cpus_shared =
 		map_shared(skel->maps.cpus, sampler->cpus * sizeof(struct wire_cpu), PROT_READ | PROT_WRITE);
 	if (sampler->by_cpu)
 		sampler->tallies = map_shared(skel->maps.tallies, tallies_len(sampler), PROT_READ | PROT_WRITE);
-	if (!sampler->counters || !sampler->cpus_shared || (sampler->by_cpu && !sampler->tallies))
+	if (!sampler->cpus_shared || (sampler->by_cpu && !sampler->tallies))
 		return fail(-errno, "mapping the counters");
 	sampler->rings = ring_buffer__new(bpf_map__fd(skel->maps.ring), stack_record, sampler, NULL);
 	if (!sampler->rings ||
@@ -363,8 +355,6 @@ void sampler_free(struct sampler *sampler)
 	for (size_t i = 0; i < sizeof(sampler->links) / sizeof(*sampler->links); i++)
 		bpf_link__destroy(sampler->links[i]);
 	ring_buffer__free(sampler->rings);
-	if (sampler->counters)
-		munmap(sampler->counters, counters_len(sampler));
 	if (sampler->tallies)
 		munmap(sampler->tallies, tallies_len(sampler));
 	if (sampler->cpus_shared)
@@ -467,7 +457,7 @@ static uint64_t counter_sum(const struct sampler *sampler, uint32_t generation, 
 	uint64_t sum = 0;
 
 	for (unsigned int cpu = 0; cpu < sampler->cpus; cpu++)
-		sum += __atomic_load_n(&sampler->counters[generation * sampler->cpus + cpu].value[counter],
+		sum += __atomic_load_n(&sampler->cpus_shared[cpu].counters[generation].value[counter],
 				       __ATOMIC_RELAXED);
 	return sum;
 }
@@ -593,7 +583,7 @@ static int drain_tallies(struct sampler *sampler, uint32_t generation, const str
 	for (unsigned int cpu = 0; sampler->tallies && cpu < sampler->cpus; cpu++) {
 		struct wire_tallies *all = &sampler->tallies[generation * sampler->cpus + cpu];
 
-		if (!sampler->counters[generation * sampler->cpus + cpu].value[WIRE_total_counted])
+		if (!sampler->cpus_shared[cpu].counters[generation].value[WIRE_total_counted])
 			continue;
 		for (int i = 0; i < WIRE_TALLIES; i++) {
 			struct wire_tally *tally = &all->items[i];
@@ -626,7 +616,8 @@ int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, ui
 				  (unsigned long long)counted);
 	for (int i = 0; i < WIRE_COUNTERS; i++)
 		sums[i] += counter_sum(sampler, old, (enum wire_counter)i);
-	memset(&sampler->counters[old * sampler->cpus], 0, sampler->cpus * sizeof(struct wire_counters));
+	for (unsigned int cpu = 0; cpu < sampler->cpus; cpu++)
+		memset(&sampler->cpus_shared[cpu].counters[old], 0, sizeof(struct wire_counters));
 	return 0;
 }
 

@@ -93,7 +93,7 @@ holds '-C: one CPU was expected to tick' \
 stop "$first" "$started"
 
 start /dev/null "$PROGS/shares" -f
-ok '--children: runs' record -F "$hz" -p "$started" --children "$seconds"
+ok '--children: runs' record -F "$hz" -p "$started" --children 4
 shares_hold '--children' "$T/x.folded" shares "$PROGS/shares"
 only '--children' shares
 holds '--children: several of them' "$(stat_of "$T/x.json" '[.processes[] | select(.comm == "shares")] | length') >= 4"

@@ -41,6 +41,7 @@
 struct sampler {
 	struct sampler_bpf *skel;
 	struct wire_counters *counters; /* mapped: generation * cpus + cpu */
+	struct wire_counters *closed;   /* by CPU: of the windows that are closed */
 	struct wire_tallies *tallies;   /* the same; NULL: the counts of all CPUs are kept together */
 	struct wire_cpu *cpus_shared;   /* mapped */
 	unsigned int cpus;
@@ -334,6 +335,9 @@ int sampler_new(struct sampler **ret, const struct collect_options *options)
 	libbpf_set_print(options->debug ? loud : quiet);
 	sampler->stats_fd = -1;
 	sampler->cpus = cpus > 0 ? (unsigned int)cpus : (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
+	sampler->closed = calloc(sampler->cpus, sizeof(*sampler->closed));
+	if (!sampler->closed)
+		return -ENOMEM;
 	sampler->has_tree = !options->no_tree;
 	sampler->want_events = options->events;
 	if (getrandom(&sampler->seed, sizeof(sampler->seed), 0) != sizeof(sampler->seed))
@@ -372,6 +376,7 @@ void sampler_free(struct sampler *sampler)
 	if (sampler->stats_fd >= 0)
 		close(sampler->stats_fd);
 	sampler_bpf__destroy(sampler->skel);
+	free(sampler->closed);
 	free(sampler);
 }
 
@@ -475,6 +480,15 @@ static uint64_t counter_sum(const struct sampler *sampler, uint32_t generation, 
 uint64_t sampler_counter(const struct sampler *sampler, enum wire_counter counter)
 {
 	return counter_sum(sampler, 0, counter) + counter_sum(sampler, 1, counter);
+}
+
+uint64_t sampler_counter_of(const struct sampler *sampler, unsigned int cpu, enum wire_counter counter)
+{
+	uint64_t sum = cpu < sampler->cpus ? sampler->closed[cpu].value[counter] : 0;
+
+	for (unsigned int i = cpu; cpu < sampler->cpus && i < WIRE_GENERATIONS * sampler->cpus; i += sampler->cpus)
+		sum += __atomic_load_n(&sampler->counters[i].value[counter], __ATOMIC_RELAXED);
+	return sum;
 }
 
 uint64_t sampler_room(const struct sampler *sampler)
@@ -608,6 +622,18 @@ static int drain_tallies(struct sampler *sampler, uint32_t generation, const str
 	return 0;
 }
 
+static void close_counters(struct sampler *sampler, uint32_t generation, uint64_t sums[WIRE_COUNTERS])
+{
+	struct wire_counters *all = &sampler->counters[generation * sampler->cpus];
+
+	for (unsigned int cpu = 0; cpu < sampler->cpus; cpu++)
+		for (int i = 0; i < WIRE_COUNTERS; i++) {
+			sums[i] += all[cpu].value[i];
+			sampler->closed[cpu].value[i] += all[cpu].value[i];
+		}
+	memset(all, 0, sampler->cpus * sizeof(*all));
+}
+
 int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, uint64_t sums[WIRE_COUNTERS])
 {
 	uint64_t counted = 0;
@@ -624,9 +650,7 @@ int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, ui
 		return fail_plain(-EPROTO, "closing a window: %llu samples were counted and %llu came out",
 				  (unsigned long long)counter_sum(sampler, old, WIRE_total_counted),
 				  (unsigned long long)counted);
-	for (int i = 0; i < WIRE_COUNTERS; i++)
-		sums[i] += counter_sum(sampler, old, (enum wire_counter)i);
-	memset(&sampler->counters[old * sampler->cpus], 0, sampler->cpus * sizeof(struct wire_counters));
+	close_counters(sampler, old, sums);
 	return 0;
 }
 

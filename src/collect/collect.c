@@ -517,6 +517,7 @@ static int drain(struct collect *collect)
 	err = err ? err : ingest_events_settle(collect->ingest);
 	if (err)
 		return err;
+	collect->sums[WIRE_note_missed] = ticks_missed(collect->ticks);
 	name_processes(collect);
 	forget_gone(collect);
 	ingest_forget_ended(collect->ingest);

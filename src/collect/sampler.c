@@ -40,7 +40,8 @@
 
 struct sampler {
 	struct sampler_bpf *skel;
-	struct wire_tallies *tallies; /* the same; NULL: the counts of all CPUs are kept together */
+	struct wire_counters *closed; /* by CPU: of the windows that are closed */
+	struct wire_tallies *tallies; /* mapped: generation * cpus + cpu; NULL: the counts of all CPUs are kept together */
 	struct wire_cpu *cpus_shared; /* mapped */
 	unsigned int cpus;
 	bool has_tree;
@@ -326,6 +327,9 @@ int sampler_new(struct sampler **ret, const struct collect_options *options)
 	libbpf_set_print(options->debug ? loud : quiet);
 	sampler->stats_fd = -1;
 	sampler->cpus = cpus > 0 ? (unsigned int)cpus : (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
+	sampler->closed = calloc(sampler->cpus, sizeof(*sampler->closed));
+	if (!sampler->closed)
+		return -ENOMEM;
 	sampler->has_tree = !options->no_tree;
 	sampler->want_events = options->events;
 	if (getrandom(&sampler->seed, sizeof(sampler->seed), 0) != sizeof(sampler->seed))
@@ -362,6 +366,7 @@ void sampler_free(struct sampler *sampler)
 	if (sampler->stats_fd >= 0)
 		close(sampler->stats_fd);
 	sampler_bpf__destroy(sampler->skel);
+	free(sampler->closed);
 	free(sampler);
 }
 
@@ -465,6 +470,15 @@ static uint64_t counter_sum(const struct sampler *sampler, uint32_t generation, 
 uint64_t sampler_counter(const struct sampler *sampler, enum wire_counter counter)
 {
 	return counter_sum(sampler, 0, counter) + counter_sum(sampler, 1, counter);
+}
+
+uint64_t sampler_counter_of(const struct sampler *sampler, unsigned int cpu, enum wire_counter counter)
+{
+	uint64_t sum = cpu < sampler->cpus ? sampler->closed[cpu].value[counter] : 0;
+
+	for (int i = 0; cpu < sampler->cpus && i < WIRE_GENERATIONS; i++)
+		sum += __atomic_load_n(&sampler->cpus_shared[cpu].counters[i].value[counter], __ATOMIC_RELAXED);
+	return sum;
 }
 
 uint64_t sampler_room(const struct sampler *sampler)
@@ -598,6 +612,19 @@ static int drain_tallies(struct sampler *sampler, uint32_t generation, const str
 	return 0;
 }
 
+static void close_counters(struct sampler *sampler, uint32_t generation, uint64_t sums[WIRE_COUNTERS])
+{
+	for (unsigned int cpu = 0; cpu < sampler->cpus; cpu++) {
+		struct wire_counters *counters = &sampler->cpus_shared[cpu].counters[generation];
+
+		for (int i = 0; i < WIRE_COUNTERS; i++) {
+			sums[i] += counters->value[i];
+			sampler->closed[cpu].value[i] += counters->value[i];
+		}
+		memset(counters, 0, sizeof(*counters));
+	}
+}
+
 int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, uint64_t sums[WIRE_COUNTERS])
 {
 	uint64_t counted = 0;
@@ -614,10 +641,7 @@ int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, ui
 		return fail_plain(-EPROTO, "closing a window: %llu samples were counted and %llu came out",
 				  (unsigned long long)counter_sum(sampler, old, WIRE_total_counted),
 				  (unsigned long long)counted);
-	for (int i = 0; i < WIRE_COUNTERS; i++)
-		sums[i] += counter_sum(sampler, old, (enum wire_counter)i);
-	for (unsigned int cpu = 0; cpu < sampler->cpus; cpu++)
-		memset(&sampler->cpus_shared[cpu].counters[old], 0, sizeof(struct wire_counters));
+	close_counters(sampler, old, sums);
 	return 0;
 }
 

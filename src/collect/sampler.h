@@ -66,6 +66,8 @@ unsigned int sampler_cpus(const struct sampler *sampler);
 
 /* Sums of both generations, as they stand; costs no system call. */
 uint64_t sampler_counter(const struct sampler *sampler, enum wire_counter counter);
+/* Of one CPU, since the start. */
+uint64_t sampler_counter_of(const struct sampler *sampler, unsigned int cpu, enum wire_counter counter);
 
 typedef int sampler_record(void *arg, void *data, size_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One perf event per CPU. Three things are done beside opening them.
+ * One perf event per CPU. Four things are done beside opening them.
  *
  * The events tick from the moment they are opened, while the programs are still being loaded, and get theirs when that
  * is done. So the first sample comes somewhere in a period, not at its end, and as many come as periods have passed.
@@ -12,6 +12,8 @@
  * period is changed a little every second or so, in pairs around its mean so that the mean rate is kept. The kernel
  * starts a new interval with each change; the half interval that is lost on average is given back by periods that
  * much shorter.
+ *
+ * What gaps between ticks say of missed ones is compared with how many were due and with how long the CPU was idle.
  */
 #include "collect/ticks.h"
 
@@ -30,8 +32,10 @@
 #include "base/file.h"
 #include "collect/collect.h"
 #include "collect/files.h"
+#include "collect/missed.h"
 #include "collect/refused.h"
 #include "collect/sampler.h"
+#include "proc/process.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
 #define ONLINE_EVERY NS_PER_SEC
@@ -40,6 +44,7 @@
 #define PHASE_EVERY NS_PER_SEC /* at least; and then up to as long again, by chance */
 #define PHASE_PERIODS 32       /* at least so many periods between two changes */
 #define PHASE_SPREAD 0.02      /* of the period, to either side */
+#define CHANGE_COSTS 0.5       /* of an interval: what has passed of it is lost */
 #define LATE (100 * NS_PER_MS) /* what is due may be so late: many CPUs do not need as many wake-ups */
 
 struct tick {
@@ -51,6 +56,10 @@ struct tick {
 	uint64_t phase_at;   /* when its period changes next */
 	double last_spread;  /* the change before is answered by its opposite */
 	uint64_t enabled_ns; /* of earlier times online */
+	uint64_t paced_ns;   /* until when it is known how many ticks were due */
+	double due;
+	struct missed_idle idle;
+	uint64_t idle_until_ns; /* of its enabled time, when its idle time was read */
 };
 
 struct ticks {
@@ -62,6 +71,9 @@ struct ticks {
 	bool frequency;
 	bool fixed_phase;
 	bool running;
+	bool keep_idle;
+	uint64_t *idle_us;     /* of each CPU, as it was read last */
+	uint64_t gaps, missed; /* as they were last */
 	uint64_t online_at;
 	uint64_t random;
 };
@@ -170,13 +182,28 @@ static int start_tick(struct ticks *ticks, unsigned int cpu, uint64_t now)
 	tell_period(ticks, cpu);
 	if (ioctl(tick->fd, PERF_EVENT_IOC_SET_BPF, sampler_tick_program(ticks->sampler)))
 		return -errno;
-	tick->since_ns = now;
+	tick->since_ns = tick->paced_ns = now;
 	return 0;
+}
+
+static uint64_t enabled_ns(const struct tick *tick, uint64_t now)
+{
+	return tick->enabled_ns + (tick->since_ns ? now - tick->since_ns : 0);
+}
+
+/* The ticks that were due until now, by the period as it was. */
+static void pace(struct tick *tick, uint64_t now)
+{
+	if (tick->since_ns)
+		tick->due += (double)(now - tick->paced_ns) / (double)tick->period;
+	tick->paced_ns = now;
 }
 
 static void change_phase(struct ticks *ticks, unsigned int cpu, uint64_t now)
 {
-	set_phase(ticks, cpu, now, 0.5);
+	pace(&ticks->cpus[cpu], now);
+	ticks->cpus[cpu].due -= CHANGE_COSTS;
+	set_phase(ticks, cpu, now, CHANGE_COSTS);
 	tell_period(ticks, cpu);
 	ioctl(ticks->cpus[cpu].fd, PERF_EVENT_IOC_PERIOD, &ticks->cpus[cpu].period);
 }
@@ -188,7 +215,8 @@ static void stop_tick(struct tick *tick, uint64_t now)
 	ioctl(tick->fd, PERF_EVENT_IOC_DISABLE, 0);
 	close(tick->fd);
 	tick->fd = -1;
-	tick->enabled_ns += tick->since_ns ? now - tick->since_ns : 0;
+	pace(tick, now);
+	tick->enabled_ns = enabled_ns(tick, now);
 	tick->since_ns = 0;
 }
 
@@ -221,8 +249,10 @@ int ticks_open(struct ticks **ret, struct sampler *sampler, const struct collect
 	ticks->sampler = sampler;
 	ticks->cpus_len = sampler_cpus(sampler);
 	ticks->cpus = calloc(ticks->cpus_len, sizeof(*ticks->cpus));
-	if (!ticks->cpus)
+	ticks->idle_us = calloc(ticks->cpus_len, sizeof(*ticks->idle_us));
+	if (!ticks->cpus || !ticks->idle_us)
 		return -ENOMEM;
+	ticks->keep_idle = options->idle;
 	ticks->clock = !options->cycles;
 	ticks->frequency = options->cycles && options->hz;
 	ticks->period = !options->hz ? options->period : ticks->clock ? NS_PER_SEC / options->hz : options->hz;
@@ -254,7 +284,29 @@ void ticks_free(struct ticks *ticks)
 		if (ticks->cpus[i].fd >= 0)
 			close(ticks->cpus[i].fd);
 	free(ticks->cpus);
+	free(ticks->idle_us);
 	free(ticks);
+}
+
+/* The CPUs' idle time until now. */
+static int read_idle(struct ticks *ticks, uint64_t now)
+{
+	int err = machine_idle(ticks->idle_us, ticks->cpus_len);
+
+	for (unsigned int i = 0; i < ticks->cpus_len && !err; i++) {
+		struct tick *tick = &ticks->cpus[i];
+		uint64_t enabled = enabled_ns(tick, now);
+
+		missed_idle_add(&tick->idle, ticks->idle_us[i], (enabled - tick->idle_until_ns) / NS_PER_US);
+		tick->idle_until_ns = enabled;
+	}
+	return err;
+}
+
+/* Whether a gap may be idle time. Where that was asked for, a tick that did not come in it is missed. */
+static bool may_be_idle(const struct ticks *ticks)
+{
+	return ticks->clock && !ticks->keep_idle;
 }
 
 int ticks_start(struct ticks *ticks)
@@ -267,13 +319,51 @@ int ticks_start(struct ticks *ticks)
 	for (unsigned int i = 0; i < ticks->cpus_len && !err; i++)
 		if (ticks->cpus[i].fd >= 0)
 			err = start_tick(ticks, i, now);
+	if (!err && may_be_idle(ticks))
+		read_idle(ticks, now);
 	return err ? refused_event(err) : 0;
+}
+
+static uint64_t missed_of(const struct ticks *ticks, unsigned int cpu)
+{
+	const struct tick *tick = &ticks->cpus[cpu];
+
+	return missed_ticks(&(struct missed){
+		.gaps = sampler_counter_of(ticks->sampler, cpu, WIRE_note_missed),
+		.due = tick->due > 0 ? (uint64_t)tick->due : 0,
+		.fired = sampler_counter_of(ticks->sampler, cpu, WIRE_total_fired),
+		.fired_idle = sampler_counter_of(ticks->sampler, cpu, WIRE_left_out_idle),
+		.idle = tick->idle.sum_us * NS_PER_US / ticks->period,
+	});
+}
+
+uint64_t ticks_missed(struct ticks *ticks)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), gaps = 0, missed = 0;
+
+	for (unsigned int i = 0; i < ticks->cpus_len; i++)
+		gaps += sampler_counter_of(ticks->sampler, i, WIRE_note_missed);
+	if (gaps == ticks->gaps)
+		return ticks->missed;
+	ticks->gaps = gaps;
+	if (!may_be_idle(ticks) || (ticks->running && read_idle(ticks, now)))
+		return ticks->missed = gaps;
+	for (unsigned int i = 0; i < ticks->cpus_len; i++) {
+		pace(&ticks->cpus[i], now);
+		missed += missed_of(ticks, i);
+	}
+	if (missed > ticks->missed) /* what was said once stays said */
+		ticks->missed = missed;
+	return ticks->missed;
 }
 
 void ticks_stop(struct ticks *ticks)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now;
 
+	if (ticks->running)
+		ticks_missed(ticks); /* idle time after the end is not of interest */
+	now = clock_ns(CLOCK_MONOTONIC);
 	for (unsigned int i = 0; i < ticks->cpus_len; i++)
 		stop_tick(&ticks->cpus[i], now);
 	ticks->running = false;
@@ -341,11 +431,8 @@ uint64_t ticks_expected(const struct ticks *ticks)
 
 	if (!ticks->clock || !ticks->period)
 		return 0;
-	for (unsigned int i = 0; i < ticks->cpus_len; i++) {
-		const struct tick *tick = &ticks->cpus[i];
-
-		enabled += tick->enabled_ns + (tick->since_ns ? now - tick->since_ns : 0);
-	}
+	for (unsigned int i = 0; i < ticks->cpus_len; i++)
+		enabled += enabled_ns(&ticks->cpus[i], now);
 	return enabled / ticks->period;
 }
 

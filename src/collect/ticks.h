@@ -20,6 +20,8 @@ void ticks_stop(struct ticks *ticks);
 int ticks_tend(struct ticks *ticks);
 uint64_t ticks_due(const struct ticks *ticks, uint64_t now); /* when that is the case next */
 
+/* How many did not come though the CPU had work, about. Never less than the last time. */
+uint64_t ticks_missed(struct ticks *ticks);
 uint64_t ticks_expected(const struct ticks *ticks); /* until now, or until stopped */
 unsigned int ticks_cpus(const struct ticks *ticks); /* that are sampled now */
 uint64_t ticks_rate(const struct ticks *ticks);     /* of all of them, about so many a second; 0: not known */

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "proc/cputimes.h"
 #include "proc/place.h"
 
 #define PROC_TEXT ((size_t)1 << 20)
@@ -143,18 +144,32 @@ int process_cgroup(uint32_t pid, struct buf *ret)
 int machine_times(struct machine_times *ret)
 {
 	const uint64_t us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-	unsigned long long user, nice, system, idle, iowait, irq, softirq;
 	autobuf struct buf text = { 0 };
+	struct cputimes all;
+	size_t at = 0;
 	int err = file_read("/proc/stat", PROC_TEXT, &text);
 
 	if (err)
 		return err;
-	if (!text.len || sscanf(text.data, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
-				&iowait, &irq, &softirq) != 7)
+	if (!cputimes_next(text.data, text.len, &at, &all) || all.cpu != CPUTIMES_ALL)
 		return -EBADMSG;
-	ret->user = (user + nice) * us;
-	ret->kernel = (system + irq + softirq) * us;
-	ret->idle = (idle + iowait) * us;
+	*ret = (struct machine_times){ all.user * us, all.kernel * us, all.idle * us };
+	return 0;
+}
+
+int machine_idle(uint64_t *idle_us, unsigned int cpus)
+{
+	const uint64_t us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	autobuf struct buf text = { 0 };
+	struct cputimes line;
+	size_t at = 0;
+	int err = file_read("/proc/stat", PROC_TEXT, &text);
+
+	if (err)
+		return err;
+	while (cputimes_next(text.data, text.len, &at, &line))
+		if (line.cpu < cpus)
+			idle_us[line.cpu] = line.idle * us;
 	return 0;
 }
 

@@ -36,6 +36,9 @@ struct machine_times {
 };
 int machine_times(struct machine_times *ret);
 
+/* How long each CPU has been idle of that, or waited for disks. What is there of one that is offline stays as it is. */
+int machine_idle(uint64_t *idle_us, unsigned int cpus);
+
 /* Effective capabilities of this process as a bit mask; all bits if they cannot be read. */
 uint64_t self_capabilities(void);
 

@@ -60,6 +60,15 @@ holds '-c: a tick every 2 ms' "abs($(stat_of "$T/x.json" '.fired + .missed') - 1
 ok 'a drain every 10 ms: runs' record -F 4999 --drain-ms 10 2
 sums_hold 'a drain every 10 ms' "$T/x.json" "$T/x.folded"
 
+# While the kernel copies a large value of a map, it runs no program on that CPU.
+start /dev/null nice -n -20 "$PROGS/blind" 0
+ok 'ticks that vanish: runs' record -F 499 -C 0 2
+stop "$started"
+sums_hold 'ticks that vanish' "$T/x.json" "$T/x.folded"
+holds 'ticks that vanish: are missed' "$(stat_of "$T/x.json" .missed) > 0.02 * $(stat_of "$T/x.json" .expected)"
+holds 'ticks that vanish: as many as did not come' \
+	"abs($(stat_of "$T/x.json" '.fired + .missed - .expected')) < 0.05 * $(stat_of "$T/x.json" .expected)"
+
 ok 'events: runs' record -F 1999 --events -o "$T/x.wick" 2
 sums_hold 'events' "$T/x.json" "$T/x.folded"
 counted=$(stat_of "$T/x.json" .samples.counted)

@@ -7,49 +7,66 @@
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# What the machine itself says about its idle time, in hundredths. One CPU: idle ones that were hot-plugged may not tick.
+# idle_ticks CPU: what the machine itself says about its idle time, in hundredths
 idle_ticks() {
-	awk '/^cpu0 / { print $5 + $6, $2 + $3 + $4 + $5 + $6 + $7 + $8 }' /proc/stat
+	awk -v cpu="cpu$1" '$1 == cpu { print $5 + $6, $2 + $3 + $4 + $5 + $6 + $7 + $8 }' /proc/stat
 }
 
-# Has the CPU nothing to do for a part of the time? On a machine with other work, that may come.
+# idles CPU: has it nothing to do for a part of the time? On a machine with other work, that may come.
 idles() {
 	local before after
-	before=$(idle_ticks)
+	before=$(idle_ticks "$1")
 	read -rt 0.5 <> <(:)
-	after=$(idle_ticks)
+	after=$(idle_ticks "$1")
 	[ "$((${after% *} - ${before% *}))" -ge 15 ]
 }
 
-# On a machine that is never idle, other work is kept off that CPU for as long as the test lasts: by a partition of the
-# cgroup tree, or in the older hierarchy by moving what is in its root. Needs another CPU for all of it.
+# make_idle CPU: on a machine that is never idle, other work is kept off that CPU for as long as the test lasts: by a
+# partition of the cgroup tree, or in the older hierarchy by moving what is in its root. Needs another CPU for all of it.
+# What is to run on that CPU all the same has its place in $tasks.
 group=
+tasks=/dev/null
 make_idle() {
 	local all=/sys/fs/cgroup old=/sys/fs/cgroup/cpuset rest task _
-	idles || wait_for 30 idles && return
-	rest=$(sed 's/^0-1$/1/; s/^0-/1-/; s/^0,//' /sys/devices/system/cpu/online)
-	if [ "$rest" = 0 ] || [ -n "$group" ]; then
+	idles "$1" || wait_for 30 idles "$1" && return
+	rest=$(perl -e 'print join ",", grep { $_ != $ARGV[0] } map { /(\d+)-(\d+)/ ? $1 .. $2 : $_ + 0 } split /,/, <STDIN>' \
+		"$1" </sys/devices/system/cpu/online)
+	if [ -z "$rest" ]; then
 		return
 	elif grep -qw cpuset "$all/cgroup.controllers" 2>/dev/null; then
-		group=$all/wick-idle.$$
-		at_end "echo member >$group/cpuset.cpus.partition; rmdir $group"
-		echo +cpuset >"$all/cgroup.subtree_control"
-		mkdir "$group" && echo 0 >"$group/cpuset.cpus" && echo root >"$group/cpuset.cpus.partition"
+		if [ -z "$group" ]; then
+			group=$all/wick-idle.$$
+			at_end "echo member >$group/cpuset.cpus.partition; rmdir $group"
+			echo +cpuset >"$all/cgroup.subtree_control"
+			mkdir "$group"
+		fi
+		tasks=$group/cgroup.procs
+		echo "$1" >"$group/cpuset.cpus" && echo root >"$group/cpuset.cpus.partition"
 	elif [ -e "$old/tasks" ]; then
-		group=$old/wick-rest.$$
-		at_end "for _ in 1 2 3; do while read -r t; do echo \$t >$old/tasks; done <$group/tasks; done; rmdir $group"
-		mkdir "$group" && echo "$rest" >"$group/cpuset.cpus" && cat "$old/cpuset.mems" >"$group/cpuset.mems"
+		if [ -z "$group" ]; then
+			group=$old/wick-rest.$$
+			at_end "until rmdir $group || ((++tries > 20)); do while read -r t; do echo \$t >$old/tasks; done <$group/tasks; done"
+			mkdir "$group" && cat "$old/cpuset.mems" >"$group/cpuset.mems"
+		fi
+		tasks=$old/tasks
+		echo "$rest" >"$group/cpuset.cpus"
 		for _ in 1 2 3; do # what is started meanwhile is met the next time
 			while read -r task; do echo "$task" >"$group/tasks"; done 2>/dev/null <"$old/tasks"
 		done
 	fi
-	wait_for 30 idles
+	wait_for 30 idles "$1"
 }
 
-make_idle
-before=$(idle_ticks)
+# start_there COMMAND...: in the background, where it may go to the CPU that others are kept off
+start_there() {
+	start /dev/null bash -c 'echo $$ >"$1"; shift; exec "$@"' - "$tasks" "$@"
+}
+
+# CPU 0: others that were hot-plugged may not tick while they are idle.
+make_idle 0
+before=$(idle_ticks 0)
 ok 'idle: runs' record -F 499 -C 0 2
-after=$(idle_ticks)
+after=$(idle_ticks 0)
 sums_hold 'idle' "$T/x.json" "$T/x.folded"
 is 'idle: the idle task is not in the profile' "$(grep -cE '^swapper.*;(default_idle|pv_native_safe_halt|cpu_startup_entry|do_idle)_\[k\] [0-9]+$' <(symbolize -k <"$T/x.folded"))" 0
 idle=$(stat_of "$T/x.json" .left_out.idle)
@@ -57,7 +74,7 @@ holds 'idle: as much was left out as the machine was idle' "
 	my (\$a, \$b) = ([qw($before)], [qw($after)]);
 	abs($idle / $(stat_of "$T/x.json" .fired) - (\$b->[0] - \$a->[0]) / (\$b->[1] - \$a->[1])) < 0.15"
 
-make_idle
+make_idle 0
 ok '-I: runs' record -F 499 -C 0 -I 2
 sums_hold '-I' "$T/x.json" "$T/x.folded"
 is '-I: nothing left out as idle' "$(stat_of "$T/x.json" .left_out.idle)" 0
@@ -87,7 +104,7 @@ if [ -w "$steer" ] && [ "$(getconf _NPROCESSORS_ONLN)" -ge 2 ]; then
 	ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null
 	echo 1 >"$steer"
 	start /dev/null "$PROGS/udpflood" 1
-	make_idle
+	make_idle 0
 	for _ in 1 2 3 4 5 6; do # until that CPU has no other work
 		ok 'softirq: runs' record -F 1499 -C 0 1
 		symbolize -k <"$T/x.folded" >"$T/named"
@@ -107,5 +124,29 @@ ok 'kernel threads: runs' record -F 1999 2
 stop "$started"
 ok 'kernel threads: in the profile, with kernel frames only' \
 	grep -qE '^(kworker|ksoftirqd|rcu_|kswapd|jbd2|migration)[^;]*;[^;]*_\[k\]' "$T/x.folded"
+
+# ---- An idle CPU misses nothing, be it that it does not tick. What happens to its work is another matter. ----
+last=$(sed 's/.*[-,]//' /sys/devices/system/cpu/online)
+missed() {
+	stat_of "$T/x.json" .missed
+}
+
+make_idle "$last"
+start_there "$PROGS/periodic" 3 60 "$last"
+for _ in 1 2 3; do # others may disturb
+	ok 'gaps that are idle time: runs' record -C "$last" 3
+	diag "ticks: $(stat_of "$T/x.json" '"\(.fired) of \(.expected), \(.left_out.idle) idle, \(.missed) missed"')"
+	[ "$(missed)" -le 8 ] && break
+done
+stop "$started"
+holds 'gaps that are idle time: nothing is missed' "$(missed) <= 0.03 * $(stat_of "$T/x.json" .expected)"
+
+start_there nice -n -20 "$PROGS/blind" "$last" 200 200
+ok 'gaps in work beside idle time: runs' record -F 499 -C "$last" 3
+stop "$started"
+diag "ticks: $(stat_of "$T/x.json" '"\(.fired) of \(.expected), \(.left_out.idle) idle, \(.missed) missed"')"
+holds 'gaps in work beside idle time: missed' "$(missed) > 0.02 * $(stat_of "$T/x.json" .expected)"
+holds 'gaps in work beside idle time: no more than came not' \
+	"$(missed) + $(stat_of "$T/x.json" .fired) < 1.03 * $(stat_of "$T/x.json" .expected)"
 
 finish

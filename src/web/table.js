@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions as a table: what was running, what was on the stack, and what changed where two profiles are compared. Only
 // the rows in sight exist, so that a hundred thousand functions scroll as ten do.
-import { VirtualList, el } from "./dom.js";
+import { RowList, el } from "./dom.js";
 import { changeOf } from "./model.js";
 import { formatValue, percent } from "./format.js";
-
-const TABLE_ROW = 24;
 
 // Columns: name in the address, heading, class, the value to sort by, the text.
 function columnsFor(app) {
@@ -45,27 +43,14 @@ export class TableView {
 		this.act = act;
 		this.host = host;
 		this.heads = el("div", { class: "row heads", role: "row" });
-		this.body = el("div", { class: "rows", role: "rowgroup", tabindex: "0" });
-		this.scroller = el("div", { class: "scroller" }, this.body);
-		host.replaceChildren(el("div", { class: "table", role: "table", "aria-label": "Functions" }, this.heads, this.scroller));
-		this.list = new VirtualList(this.scroller, this.body, TABLE_ROW);
-		const at = (event) => event.target.closest(".row") ? +event.target.closest(".row").dataset.fn : -1;
-		this.body.addEventListener("click", (event) => at(event) >= 0 && act.selectFn(at(event)));
-		this.body.addEventListener("dblclick", (event) => at(event) >= 0 && act.sandwich(at(event)));
-		this.body.addEventListener("contextmenu", (event) => {
-			if (at(event) < 0)
-				return;
-			event.preventDefault();
-			act.selectFn(at(event));
-			act.menu(event.clientX, event.clientY);
-		});
+		this.list = new RowList({ role: "rowgroup" }, { click: (fn) => act.selectFn(fn), enter: act.sandwich, select: act.selectFn, menu: act.menu });
+		host.replaceChildren(el("div", { class: "table", role: "table", "aria-label": "Functions" }, this.heads, this.list.scroller));
 	}
 	destroy() {
 		this.host.replaceChildren();
 	}
 	resize() {
-		this.list.drawn = null;
-		this.list.draw();
+		this.list.redraw();
 	}
 	show(app) {
 		const [id, down] = (app.state.sort || "self,down").split(","), columns = columnsFor(app);
@@ -89,7 +74,7 @@ export class TableView {
 	}
 	row(fn, columns) {
 		const frame = this.app.db.frames.fnFrame[fn], verdict = columns.find((column) => column.id === "verdict");
-		return el("div", { class: "row" + (verdict ? " " + verdict.text(fn) : ""), role: "row", "data-fn": fn, "aria-selected": String(this.app.selectedFn === fn) },
+		return el("div", { class: "row" + (verdict ? " " + verdict.text(fn) : ""), role: "row", "data-of": fn, "aria-selected": String(this.app.selectedFn === fn) },
 			columns.map((column) => el("span", { class: column.kind, role: "cell" },
 				column.id === "name" ? this.swatch(frame) : null, column.text(fn).slice(0, 2000))));
 	}
@@ -99,8 +84,7 @@ export class TableView {
 		return swatch;
 	}
 	selectFn(fn, reveal) {
-		this.list.drawn = null;
-		this.list.draw();
+		this.list.redraw();
 		if (reveal)
 			this.list.reveal(this.fns.indexOf(fn));
 	}

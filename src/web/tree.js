@@ -1,36 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The call tree as rows that open and close, the largest first; the hottest paths are open at first.
-import { VirtualList, el } from "./dom.js";
+import { RowList, el } from "./dom.js";
 import { formatValue } from "./format.js";
 
-const TREE_ROW = 24, OPEN_SHARE = 0.05, OPEN_MOST = 400, INDENT = 14, INDENT_MOST = 40;
+const OPEN_SHARE = 0.05, OPEN_MOST = 400, INDENT = 14, INDENT_MOST = 40;
 
 export class TreeView {
 	constructor(host, act) {
 		this.act = act;
 		this.host = host;
-		this.body = el("div", { class: "rows", role: "tree", "aria-label": "Call tree", tabindex: "0" });
-		this.scroller = el("div", { class: "scroller" }, this.body);
+		this.list = new RowList({ role: "tree", "aria-label": "Call tree" },
+			{ click: (node, event) => this.clicked(node, event), enter: act.enter, select: act.select, menu: act.menu });
 		host.replaceChildren(el("div", { class: "row heads", "aria-hidden": "true" },
-			el("span", { class: "number" }, "Total"), el("span", { class: "number" }, "Self"), el("span", { class: "name" }, "Function")), this.scroller);
-		this.list = new VirtualList(this.scroller, this.body, TREE_ROW);
+			el("span", { class: "number" }, "Total"), el("span", { class: "number" }, "Self"), el("span", { class: "name" }, "Function")), this.list.scroller);
 		this.open = new Set();
-		this.body.addEventListener("click", (event) => this.clicked(event));
-		this.body.addEventListener("dblclick", (event) => this.at(event) >= 0 && act.enter(this.at(event)));
-		this.body.addEventListener("contextmenu", (event) => {
-			if (this.at(event) < 0)
-				return;
-			event.preventDefault();
-			act.select(this.at(event));
-			act.menu(event.clientX, event.clientY);
-		});
 	}
 	destroy() {
 		this.host.replaceChildren();
 	}
 	resize() {
-		this.list.drawn = null;
-		this.list.draw();
+		this.list.redraw();
 	}
 	show(app) {
 		if (app.shown !== this.tree) {
@@ -80,18 +69,11 @@ export class TreeView {
 			el("small", {}, tree.frames.module[frame].slice(0, 200)));
 		name.style.paddingLeft = Math.min(depth, INDENT_MOST) * INDENT + "px";
 		name.querySelector(".swatch").style.background = app.painter.fill(frame, node, tree);
-		return el("div", { class: "row" + (app.match && app.match[frame] ? " match" : ""), role: "treeitem", "data-node": node, "aria-level": depth + 1,
+		return el("div", { class: "row" + (app.match && app.match[frame] ? " match" : ""), role: "treeitem", "data-of": node, "aria-level": depth + 1,
 			"aria-expanded": parent ? String(this.open.has(node)) : null, "aria-selected": String(app.selected === node) },
 			el("span", { class: "number" }, value(tree.total[0][node])), el("span", { class: "number" }, value(tree.self[0][node])), name);
 	}
-	at(event) {
-		const row = event.target.closest(".row");
-		return row ? +row.dataset.node : -1;
-	}
-	clicked(event) {
-		const node = this.at(event);
-		if (node < 0)
-			return;
+	clicked(node, event) {
 		if (event.target.classList.contains("twist"))
 			this.toggle(node);
 		else

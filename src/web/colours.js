@@ -37,9 +37,9 @@ function byKind(db, tree) {
 }
 
 // The largest have colours of their own.
-function bySums(db, tree, key, textOf) {
+function bySums(db, tree, key, textOf, chipKey = key) {
 	const sums = sumBy(db, tree, key), own = new Map(sums.slice(0, SCHEME.length).map(([name], i) => [name, SCHEME[i]]));
-	const legend = sums.slice(0, SCHEME.length).map(([name, sum]) => ({ name: name || "[unnamed]", colour: own.get(name), sum, chip: { key, value: name } }));
+	const legend = sums.slice(0, SCHEME.length).map(([name, sum]) => ({ name: name || "[unnamed]", colour: own.get(name), sum, chip: name ? { key: chipKey, value: name } : null }));
 	const rest = sums.slice(SCHEME.length).reduce((sum, one) => sum + one[1], 0);
 	if (rest)
 		legend.push({ name: "others", colour: OTHERS, sum: rest, chip: null });
@@ -68,13 +68,14 @@ function byChange(db, tree) {
 	] };
 }
 
-export function makePainter(db, tree, mode) {
+// `by`: what stands at the root, which is what colours by process tell apart.
+export function makePainter(db, tree, mode, by) {
 	if (mode === "change")
 		return byChange(db, tree);
 	if (mode === "module")
 		return bySums(db, tree, "module", (frame) => db.frames.kind[frame] === KIND_GROUP ? null : db.frames.module[frame]);
 	if (mode === "process")
-		return bySums(db, tree, "process", (frame, node, shown) => groupOf(db, node, shown));
+		return bySums(db, tree, "group", (frame, node, shown) => groupOf(db, node, shown), by === "pid" ? "process" : by);
 	if (mode === "warm")
 		return { fill: (frame) => db.frames.kind[frame] >= KIND_GROUP && db.frames.kind[frame] <= KIND_MODULE ? PLAIN : warm(db.frames.name[frame]), legend: [] };
 	return byKind(db, tree);

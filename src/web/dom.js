@@ -27,6 +27,19 @@ export function fill(element, ...children) {
 	return element;
 }
 
+export const NAME_FONT = "12px ui-monospace, Menlo, Consolas, monospace"; // of names, in page.css too
+let columnWidth = 0;
+
+// How many columns of a name there is room for.
+export function columnsIn(pixels) {
+	if (!columnWidth) {
+		const context = document.createElement("canvas").getContext("2d");
+		context.font = NAME_FONT;
+		columnWidth = context.measureText("MMMMMMMMMM").width / 10;
+	}
+	return Math.floor(pixels / columnWidth);
+}
+
 let toastTimer = 0;
 export function toast(text) {
 	const element = byId("toast");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The call tree as rows that open and close, the largest first; the hottest paths are open at first.
-import { RowList, el } from "./dom.js";
-import { formatValue } from "./format.js";
+import { RowList, columnsIn, el, isNarrow } from "./dom.js";
+import { fitName, formatCell } from "./format.js";
 
-const OPEN_SHARE = 0.05, OPEN_MOST = 400, INDENT = 14, INDENT_MOST = 40;
+const OPEN_SHARE = 0.05, OPEN_MOST = 400, INDENT = 14, INDENT_NARROW = 5, INDENT_SHARE = 0.45, TWIST = 38;
 
 export class TreeView {
 	constructor(host, act) {
@@ -11,14 +11,16 @@ export class TreeView {
 		this.host = host;
 		this.list = new RowList({ role: "tree", "aria-label": "Call tree" },
 			{ click: (node, event) => this.clicked(node, event), enter: act.enter, select: act.select, menu: act.menu });
+		this.nameHead = el("span", { class: "name" }, "Function");
 		host.replaceChildren(el("div", { class: "row heads", "aria-hidden": "true" },
-			el("span", { class: "number" }, "Total"), el("span", { class: "number" }, "Self"), el("span", { class: "name" }, "Function")), this.list.scroller);
+			el("span", { class: "number" }, "Total"), el("span", { class: "number" }, "Self"), this.nameHead), this.list.scroller);
 		this.open = new Set();
 	}
 	destroy() {
 		this.host.replaceChildren();
 	}
 	resize() {
+		this.width = this.nameHead.clientWidth;
 		this.list.redraw();
 	}
 	show(app) {
@@ -29,6 +31,7 @@ export class TreeView {
 			this.openHot(0, { left: OPEN_MOST });
 		}
 		this.app = app;
+		this.width = this.nameHead.clientWidth;
 		this.refresh();
 	}
 	kids(node) {
@@ -63,18 +66,19 @@ export class TreeView {
 	}
 	row({ node, depth }) {
 		const { tree, app } = this, { head, state } = app, frame = tree.frame[node], whole = tree.total[0][0], parent = this.kids(node).length > 0;
-		const value = (number) => number ? formatValue(head, state.unit, number, whole) : "";
-		const name = el("span", { class: "name" }, el("i", { class: "twist" }, parent ? this.open.has(node) ? "▾" : "▸" : ""),
-			el("i", { class: "swatch" }), el("span", {}, tree.frames.name[frame].slice(0, 2000)),
+		const value = (number) => number ? formatCell(head, state.unit, number, whole) : "";
+		const indent = Math.min(depth * (isNarrow() ? INDENT_NARROW : INDENT), INDENT_SHARE * this.width), text = tree.frames.name[frame];
+		const name = el("span", { class: "name", title: text.slice(0, 2000) }, el("i", { class: "twist" }, parent ? this.open.has(node) ? "▾" : "▸" : ""),
+			el("i", { class: "swatch" }), el("span", {}, fitName(text, columnsIn(this.width - indent - TWIST))),
 			el("small", {}, tree.frames.module[frame].slice(0, 200)));
-		name.style.paddingLeft = Math.min(depth, INDENT_MOST) * INDENT + "px";
+		name.style.paddingLeft = indent + "px";
 		name.querySelector(".swatch").style.background = app.painter.fill(frame, node, tree);
 		return el("div", { class: "row" + (app.match && app.match[frame] ? " match" : ""), role: "treeitem", "data-of": node, "aria-level": depth + 1,
 			"aria-expanded": parent ? String(this.open.has(node)) : null, "aria-selected": String(app.selected === node) },
 			el("span", { class: "number" }, value(tree.total[0][node])), el("span", { class: "number" }, value(tree.self[0][node])), name);
 	}
 	clicked(node, event) {
-		if (event.target.classList.contains("twist"))
+		if (event.target.closest(".twist, .swatch"))
 			this.toggle(node);
 		else
 			this.act.select(node);

@@ -81,6 +81,12 @@ export class Flame {
 		};
 		this.frameRequest = requestAnimationFrame(step);
 	}
+	// From here to there, at once, whatever was easing. Of several between two pictures each counts, and one is laid out.
+	look(from, to) {
+		cancelAnimationFrame(this.frameRequest);
+		[this.from, this.to] = [from, to];
+		this.frameRequest = requestAnimationFrame(() => this.layout());
+	}
 	// What is in sight, row by row.
 	layout() {
 		const { tree, from, to } = this, width = this.host.clientWidth, total = tree.total[0], { x } = tree;

@@ -28,25 +28,20 @@ export function hideTip() {
 function stretch(flame, factor, px) {
 	const total = flame.tree.total[0][0], width = flame.to - flame.from, at = flame.from + px / flame.host.clientWidth * width;
 	const wide = Math.min(total, Math.max(total / 1e7, width / factor)), from = Math.min(total - wide, Math.max(0, at - (at - flame.from) / width * wide));
-	[flame.from, flame.to] = [from, from + wide];
+	flame.look(from, from + wide);
 }
 
 function move(flame, px) {
 	const total = flame.tree.total[0][0], width = flame.to - flame.from, from = Math.min(total - width, Math.max(0, flame.from - px / flame.host.clientWidth * width));
-	[flame.from, flame.to] = [from, from + width];
+	flame.look(from, from + width);
 }
 
 export function wireGestures(app, flame, act) {
 	const { canvas, host } = flame, fingers = new Map();
-	let press = 0, moved = false, last = { node: -1, time: 0 }, start = null, queued = 0;
+	let press = 0, moved = false, last = { node: -1, time: 0 }, start = null;
 	const point = (event) => {
 		const box = host.getBoundingClientRect();
 		return [event.clientX - box.left, event.clientY - box.top];
-	};
-	// However many events a picture has, each counts, and it is laid out once.
-	const redraw = () => {
-		cancelAnimationFrame(queued);
-		queued = requestAnimationFrame(() => flame.layout());
 	};
 	canvas.addEventListener("pointerdown", (event) => {
 		fingers.set(event.pointerId, point(event));
@@ -82,10 +77,8 @@ export function wireGestures(app, flame, act) {
 			const [other] = [...fingers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
 			const factor = Math.max(8, Math.abs(x - other[0])) / Math.max(8, Math.abs(old[0] - other[0]));
 			stretch(flame, factor, (x + other[0]) / 2);
-			redraw();
 		} else if (moved) {
 			move(flame, x - old[0]);
-			redraw();
 			if (event.pointerType === "mouse")
 				flame.scrollTo(start.scroll - (y - start.at[1]));
 		}
@@ -124,11 +117,9 @@ export function wireGestures(app, flame, act) {
 		if (event.ctrlKey || event.metaKey) {
 			event.preventDefault();
 			stretch(flame, Math.exp(-event.deltaY / 200), point(event)[0]);
-			redraw();
 		} else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
 			event.preventDefault();
 			move(flame, -(event.deltaX || event.deltaY));
-			redraw();
 		}
 	}, { passive: false });
 }

@@ -10,32 +10,35 @@ import { CalleesTree, CallersTree, outermost } from "./trees.js";
 const NEIGHBOURS = 6, BESIDE_NAME = 100; // pixels of a line of the panel that are not its name's
 
 function exact(value) {
-	return value.startsWith("/") && /\/i?$/.test(value) ? value.replace(/^\/|\/i?$/g, "") : "^" + escapeRegex(value) + "$";
+	return /^\/[^]+\/$/.test(value) ? value.slice(1, -1) : "^" + escapeRegex(value) + "$";
 }
 
 function anywhere(value) {
-	return value.startsWith("/") && /\/i?$/.test(value) ? value.replace(/^\/|\/i?$/g, "") : escapeRegex(value);
+	return /^\/[^]+\/$/.test(value) ? value.slice(1, -1) : escapeRegex(value);
 }
 
 // The command that prints the same, and the chips that it has no option for.
 export function reportCommand(app) {
 	const { state } = app, words = ["wick", app.compare ? "diff" : "report"];
-	const of = (...keys) => state.chips.filter((chip) => keys.includes(chip.key));
-	const option = (name, chips, form) => chips.length && words.push("--" + name, shellWord(chips.map((chip) => form(chip.value)).join("|")));
+	// What wick report cannot say: that letters are small or large alike, and a number of a process beside a name.
+	const numbers = state.chips.filter((chip) => chip.key === "process" && !chip.not), mixed = numbers.length > 1 && numbers.some((chip) => /^\d+$/.test(chip.value));
+	const odd = state.chips.filter((chip) => /^\/[^]+\/i$/.test(chip.value) || mixed && chip.key === "process"), chips = state.chips.filter((chip) => !odd.includes(chip));
+	const of = (...keys) => chips.filter((chip) => keys.includes(chip.key));
+	const option = (name, list, form) => list.length && words.push("--" + name, shellWord(list.map((chip) => form(chip.value)).join("|")));
 	const needs = of("fn", "focus", "callers").filter((chip) => !chip.not);
 	option("process", of("process").filter((chip) => !chip.not), (value) => /^\d+$/.test(value) ? value : exact(value));
 	option("focus", needs.slice(0, 1), needs[0] && needs[0].key !== "fn" ? exact : anywhere);
-	option("ignore", state.chips.filter((chip) => chip.key === "ignore" || chip.key === "fn" && chip.not), anywhere);
+	option("ignore", chips.filter((chip) => chip.key === "ignore" || chip.key === "fn" && chip.not), anywhere);
 	option("hide", of("hide"), exact);
-	const left = new Set([...of("thread", "container", "unit", "module", "kind", "foldrec", "foldmod"), ...needs.slice(1),
+	const left = new Set([...odd, ...of("thread", "container", "unit", "module", "kind", "foldrec", "foldmod"), ...needs.slice(1),
 		...of("process", "focus", "callers").filter((chip) => chip.not)].map((chip) => chip.key));
 	const file = decodeURIComponent(location.pathname.split("/").pop()).replace(/\.html?$/, "") || "cpu", { before, profile } = app.head;
 	if (app.compare)
 		return { text: [...words, shellWord(before.name || "before.wick"), shellWord(profile.name || "after.wick")].join(" "), left };
 	if (state.by === "thread" || state.by === "container" || state.by === "unit" || state.by === "pid")
 		words.push("--by", state.by === "pid" ? "process" : state.by);
-	if (state.view === "sandwich" && app.selectedFn >= 0)
-		words.push("--callers", shellWord(app.db.frames.name[app.db.frames.fnFrame[app.selectedFn]]));
+	if ((state.view === "sandwich" || state.view === "inverted") && app.selected >= 0)
+		words.push("--callers", shellWord(app.db.frames.name[app.shown.frame[app.shown.wholePath(app.selected)[0]]]));
 	else if (state.view !== "table")
 		words.push("--tree");
 	words.push(shellWord(profile.name || file + ".wick"));

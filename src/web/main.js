@@ -29,6 +29,7 @@ class App {
 		this.actions = ACTIONS;
 		this.selected = this.selectedFn = this.sandwichFn = -1;
 		this.compare = db.sides.length > 1;
+		this.reveal = true; // what the address selects
 		[this.whole, this.wholeBefore] = db.sides.map((side) => side.value.reduce((sum, value) => sum + value, 0));
 		this.fileBase = decodeURIComponent(location.pathname.split("/").pop()).replace(/\.html?$/, "") || "profile";
 		this.act = makeActs(this);

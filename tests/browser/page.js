@@ -297,6 +297,7 @@ const tests = {
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press("y");
 		await until(page, async () => (await navigator.clipboard.readText()).endsWith(";luaH_mainposition"));
+		is("copying: the command of an inverted graph", await text(page, ".command"), "wick report --callers luaH_mainposition busy.wick");
 		ok("copying: an inverted stack is copied from the root on", !(await page.evaluate(() => navigator.clipboard.readText())).startsWith("luaH"));
 		await page.keyboard.press("l");
 		await until(page, () => document.getElementById("toast").textContent === "Link copied");
@@ -306,6 +307,9 @@ const tests = {
 		const command = await text(page, ".command");
 		is("copying: a command with filters", command, "wick report --process '^redis-server$' --focus lua --ignore je_ --hide '^call$' busy.wick");
 		ok("copying: what has no option is named, once", (await text(page, "#details")).includes("no option for kind."));
+		await addChip(page, "fn:/LUAV/i");
+		await page.click(".rows .row >> nth=0");
+		ok("copying: and so is a filter of small and large letters alike", (await text(page, "#details")).includes("no option for fn, kind."), await text(page, "#details"));
 		const printed = execFileSync("sh", ["-c", command.replace(/^wick/, process.env.WICK)], { cwd: folder, encoding: "utf8" });
 		ok("copying: the command prints the same", printed.includes("61.4%  100.0%  luaV_execute") || /61\.4% +100\.0% +luaV_execute/.test(printed), printed.slice(0, 400));
 		await done("copying", page);
@@ -608,6 +612,10 @@ const tests = {
 		is("1,024 deep: found", await text(page, "#matched"), "1 function, 50.0 %");
 		await page.press("#search", "Enter");
 		is("1,024 deep: the last is selected", await selected(page), "level1024");
+		const linked = await open("deep.html", { fragment: "v=icicle&" + (await fragment(page)).match(/s=[^&]*/)[0].replace("level1024", "level1000") });
+		await until(linked, () => document.querySelector(".flame").scrollTop > 1000);
+		ok("1,024 deep: a link brings what it selects into sight", await linked.locator(".mark:not(.hover)").isVisible());
+		await done("1,024 deep, linked", linked);
 		ok("1,024 deep: its row is in sight", await page.locator(".mark:not(.hover)").isVisible());
 		for (const key of ["1", "3", "4", "5", "6"])
 			await page.evaluate(() => document.activeElement.blur()).then(() => page.keyboard.press(key));

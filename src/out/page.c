@@ -9,13 +9,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "out/gzip.h"
 #include "out/out.h"
 #include "out/page_parts.h"
 #include "profile/profile.h"
@@ -330,30 +330,6 @@ static void put_strings(struct page_data *data)
 	}
 }
 
-static int pack(const struct buf *raw, struct buf *out)
-{
-	z_stream stream = { 0 };
-	unsigned char chunk[65536];
-	size_t given = 0;
-	int status = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY);
-
-	if (status != Z_OK)
-		return fail_plain(-ENOMEM, "packing the page: no memory");
-	while (status == Z_OK) {
-		if (!stream.avail_in && given < raw->len) {
-			stream.avail_in = (uInt)(raw->len - given < 1U << 30 ? raw->len - given : 1U << 30);
-			stream.next_in = (Bytef *)raw->data + given;
-			given += stream.avail_in;
-		}
-		stream.next_out = chunk;
-		stream.avail_out = sizeof(chunk);
-		status = deflate(&stream, given == raw->len ? Z_FINISH : Z_NO_FLUSH);
-		buf_add(out, chunk, sizeof(chunk) - stream.avail_out);
-	}
-	deflateEnd(&stream);
-	return status == Z_STREAM_END ? buf_error(out) : fail_plain(-EIO, "packing the page failed");
-}
-
 static int put_all(struct page_data *data, const struct page *page, struct buf *raw)
 {
 	autobuf struct buf head = { 0 };
@@ -417,6 +393,6 @@ int page_data(const struct page *page, struct buf *out)
 	data.places = (struct map){ 0 };
 	err = err ? err : put_all(&data, page, &raw);
 	data_free(&data);
-	err = err ? err : pack(&raw, out);
+	err = err ? err : gzip_add(out, &raw, GZIP_SMALL);
 	return err == -ENOMEM ? fail(err, "making the page") : err;
 }

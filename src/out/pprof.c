@@ -13,14 +13,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/fail.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "out/advice.h"
+#include "out/gzip.h"
 #include "profile/profile.h"
 
 #define PAGE 4096u
@@ -596,30 +595,6 @@ static void put_all(struct pprof *pprof)
 	}
 }
 
-static int pack(const struct buf *raw, struct buf *out)
-{
-	z_stream stream = { 0 };
-	unsigned char chunk[65536];
-	size_t given = 0;
-	int status = deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY); /* 16: gzip */
-
-	if (status != Z_OK)
-		return fail_plain(-ENOMEM, "packing the profile: no memory");
-	while (status == Z_OK) {
-		if (!stream.avail_in && given < raw->len) {
-			stream.avail_in = (uInt)(raw->len - given < 1U << 30 ? raw->len - given : 1U << 30);
-			stream.next_in = (Bytef *)raw->data + given;
-			given += stream.avail_in;
-		}
-		stream.next_out = chunk;
-		stream.avail_out = sizeof(chunk);
-		status = deflate(&stream, given == raw->len ? Z_FINISH : Z_NO_FLUSH);
-		buf_add(out, chunk, sizeof(chunk) - stream.avail_out);
-	}
-	deflateEnd(&stream);
-	return status == Z_STREAM_END ? buf_error(out) : fail_plain(-EIO, "packing the profile failed");
-}
-
 int out_pprof(const struct profile *profile, struct buf *out)
 {
 	autobuf struct buf raw = { 0 };
@@ -635,7 +610,7 @@ int out_pprof(const struct profile *profile, struct buf *out)
 	if (!err)
 		put_all(&pprof);
 	err = err ? err : pprof.err ? pprof.err : buf_error(&raw);
-	err = err ? err : pack(&raw, out);
+	err = err ? err : gzip_add(out, &raw, GZIP_FAST);
 	intern_free(pprof.strings);
 	intern_free(pprof.functions);
 	free(pprof.mappings);

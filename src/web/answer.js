@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words around the picture: the answer in one sentence, the legend, the foot that says how far to trust it, and what
 // stands there when there is nothing to show.
-import { byId, el, fill } from "./dom.js";
+import { byId, el, fill, isNarrow } from "./dom.js";
 import { chipText, compileChips } from "./filters.js";
-import { buildTree, changeOf, sumBy } from "./model.js";
-import { percent, plural, secondsOf, thousands, unitName } from "./format.js";
+import { buildTree, sumBy } from "./model.js";
+import { countText, fitName, percent, plural, secondsOf, thousands } from "./format.js";
 
 const LOST_PERCENT = 1, WHOLE_PERCENT = 95;
 
-// The function that was running most.
-export function hottest(app) {
-	const { sums } = app;
-	return sums.list.reduce((best, fn) => best < 0 || sums.self[0][fn] > sums.self[0][best] ? fn : best, -1);
-}
-
-function changes(app) {
-	const { sums, tree } = app;
-	return [...sums.list].map((fn) => ({ fn, ...changeOf(sums.self[1][fn], tree.total[1][0], sums.self[0][fn], tree.total[0][0]) }))
-		.filter((one) => one.real).sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
-}
-
 export function answerText(app) {
-	const { tree, db } = app, whole = tree.total[0][0], nameOf = (fn) => db.frames.name[db.frames.fnFrame[fn]].slice(0, 160);
+	const { tree, db } = app, whole = tree.total[0][0], nameOf = (fn) => fitName(db.frames.name[db.frames.fnFrame[fn]], isNarrow() ? 36 : 100);
 	if (tree.total.length > 1) {
-		const real = changes(app), unit = app.head.profile.unit || "samples";
+		const real = app.changes, unit = app.head.profile.unit || "samples";
 		if (unit !== "samples" && unit !== "count")
 			return "Values are not numbers of samples: what is noise cannot be told, and colours show every change.";
 		if (!real.length)
@@ -31,15 +19,15 @@ export function answerText(app) {
 		return `${nameOf(real[0].fn)} ${real[0].points > 0 ? "grew" : "shrank"} most, by ${Math.abs(real[0].points).toFixed(1)} points; ` +
 			`${plural(real.length, "function")} changed by more than noise.`;
 	}
-	const processes = app.state.by === "process" ? sumBy(db, tree, "process").filter(([name]) => name) : [], most = hottest(app);
-	const first = processes.length ? `${processes[0][0]} used ${percent(processes[0][1], whole)} of this; ` : "";
-	return most < 0 ? "" : `${first}${nameOf(most)} alone ${percent(app.sums.self[0][most], whole)}.`;
+	const groups = sumBy(db, tree, "group").filter(([name]) => name && !name.startsWith("[no ")), [most] = app.hottest;
+	const first = groups.length ? `${groups[0][0]} used ${percent(groups[0][1], whole)} of this; ` : "";
+	return most === undefined ? "" : `${first}${nameOf(most)} alone ${percent(app.sums.self[0][most], whole)}.`;
 }
 
 // How much of all the chips leave.
 export function shareText(app) {
-	const left = app.tree.total[0][0], unit = unitName(app.head, "samples");
-	return app.state.chips.length ? `${thousands(left)} of ${thousands(app.whole)} ${unit}, ${percent(left, app.whole)}` : "";
+	const left = app.tree.total[0][0];
+	return app.state.chips.length ? `${thousands(left)} of ${countText(app.head, app.whole)}, ${percent(left, app.whole)}` : "";
 }
 
 export function showLegend(app) {
@@ -61,8 +49,8 @@ function isWorrying({ profile }, whole) {
 		profile.user_stacks && 100 * profile.whole_stacks / profile.user_stacks < WHOLE_PERCENT;
 }
 
-function factsText(head, app) {
-	const { profile } = head, parts = [`${thousands(app.whole)} ${unitName(head, "samples")}`];
+function factsText(head, whole) {
+	const { profile } = head, parts = [countText(head, whole)];
 	if (profile.duration_ns)
 		parts[0] += ` in ${(profile.duration_ns / 1e9).toFixed(1)} s`;
 	if (profile.cpus)
@@ -73,10 +61,13 @@ function factsText(head, app) {
 }
 
 export function showFoot(app) {
-	const { head } = app, problems = head.profile.problems, worrying = isWorrying(head, app.whole);
-	byId("foot").classList.toggle("worrying", !!worrying);
-	fill(byId("facts"), problems.length ? el("details", {}, el("summary", {}, factsText(head, app)),
-		el("ul", {}, problems.map((one) => el("li", {}, `${one.what} ${thousands(one.count)}: ${one.words}`)))) : factsText(head, app));
+	const { head } = app, sides = app.compare ? [["before: ", { profile: head.before }, app.wholeBefore], ["after: ", head, app.whole]] : [["", head, app.whole]];
+	byId("foot").classList.toggle("worrying", sides.some(([, one, whole]) => isWorrying(one, whole)));
+	fill(byId("facts"), sides.map(([title, one, whole]) => {
+		const text = title + factsText(one, whole), { problems } = one.profile;
+		return problems.length ? el("details", {}, el("summary", {}, text),
+			el("ul", {}, problems.map((problem) => el("li", {}, `${problem.what} ${thousands(problem.count)}: ${problem.words}`)))) : el("p", {}, text);
+	}));
 }
 
 // Nothing to show: why, and the nearest that has something.
@@ -95,6 +86,6 @@ export function showEmpty(app) {
 	fill(host, el("div", { class: "message" }, el("h2", {}, "No samples pass these filters"),
 		el("p", {}, "Take one away, or all of them:"),
 		el("div", { class: "actions" }, without.map(({ chip, sum }) => el("button", { onclick: () => store.removeChip(chip) },
-			`without ${chipText(chip).slice(0, 80)}: ${thousands(sum)} ${unitName(head, "samples")}`)),
+			`without ${chipText(chip).slice(0, 80)}: ${countText(head, sum)}`)),
 		el("button", { onclick: () => store.set({ chips: [], zoom: "", select: "" }) }, `without any: ${thousands(app.whole)}`))));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours that say something, told apart by colour-blind eyes too: hues after Okabe and Ito, and Tol's light scheme. A
+// Colours that say something, told apart by colour-blind eyes too, also by lightness alone; modules have Tol's light scheme. A
 // painter gives the fill of a node; its legend says what the colours mean and which chip chooses that.
-import { KINDS, KIND_GROUP, KIND_MODULE } from "./data.js";
+import { KINDS, KIND_CUT, KIND_GROUP, KIND_MODULE } from "./data.js";
 import { changeOf, sumBy } from "./model.js";
 
 export const COLOUR_MODES = ["kind", "module", "process", "warm"];
-const KIND_COLOURS = ["#f0b255", "#e0713b", "#5fc4a0", "#d993bd", "#f5e27a", "#9a9aa2", "#9a9aa2", "#a9bcd6", "#c9b8e0", "#b9b9bf"];
+const KIND_COLOURS = ["#f0b255", "#d95f2b", "#2fa884", "#3d5a9e", "#f9f2a4", "#74747c", "#96969d", "#b4c7e0", "#66c2e8", "#c2c2c7"];
 const SCHEME = ["#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00"];
 const OTHERS = "#d2d2d6", PLAIN = "#a9bcd6", NOISE = "#c9c9ce";
 export const MATCHED = "#d45bd4";
@@ -24,22 +24,22 @@ function warm(name) {
 
 // A little lighter or not, by name, so that neighbours differ.
 function tint(colour, name) {
-	const part = 0.12 * Math.floor(3 * hash(name));
+	const part = 0.1 * Math.floor(3 * hash(name));
 	return "rgb(" + [1, 3, 5].map((i) => Math.round(parseInt(colour.slice(i, i + 2), 16) * (1 - part) + 255 * part)).join(",") + ")";
 }
 
 function byKind(db, tree) {
 	const sums = sumBy(db, tree, "kind");
 	return {
-		fill: (frame) => tint(KIND_COLOURS[db.frames.kind[frame]], db.frames.name[frame]),
+		fill: (frame) => db.frames.kind[frame] < KIND_CUT ? tint(KIND_COLOURS[db.frames.kind[frame]], db.frames.name[frame]) : KIND_COLOURS[db.frames.kind[frame]],
 		legend: sums.map(([kind, sum]) => ({ name: KINDS[kind], colour: KIND_COLOURS[kind], sum, chip: { key: "kind", value: KINDS[kind] } })),
 	};
 }
 
 // The largest have colours of their own.
-function bySums(db, tree, key, textOf) {
+function bySums(db, tree, key, textOf, chipKey = key) {
 	const sums = sumBy(db, tree, key), own = new Map(sums.slice(0, SCHEME.length).map(([name], i) => [name, SCHEME[i]]));
-	const legend = sums.slice(0, SCHEME.length).map(([name, sum]) => ({ name: name || "[unnamed]", colour: own.get(name), sum, chip: { key, value: name } }));
+	const legend = sums.slice(0, SCHEME.length).map(([name, sum]) => ({ name: name || "[unnamed]", colour: own.get(name), sum, chip: name ? { key: chipKey, value: name } : null }));
 	const rest = sums.slice(SCHEME.length).reduce((sum, one) => sum + one[1], 0);
 	if (rest)
 		legend.push({ name: "others", colour: OTHERS, sum: rest, chip: null });
@@ -68,13 +68,14 @@ function byChange(db, tree) {
 	] };
 }
 
-export function makePainter(db, tree, mode) {
+// `by`: what stands at the root, which is what colours by process tell apart.
+export function makePainter(db, tree, mode, by) {
 	if (mode === "change")
 		return byChange(db, tree);
 	if (mode === "module")
 		return bySums(db, tree, "module", (frame) => db.frames.kind[frame] === KIND_GROUP ? null : db.frames.module[frame]);
 	if (mode === "process")
-		return bySums(db, tree, "process", (frame, node, shown) => groupOf(db, node, shown));
+		return bySums(db, tree, "group", (frame, node, shown) => groupOf(db, node, shown), by === "pid" ? "process" : by);
 	if (mode === "warm")
 		return { fill: (frame) => db.frames.kind[frame] >= KIND_GROUP && db.frames.kind[frame] <= KIND_MODULE ? PLAIN : warm(db.frames.name[frame]), legend: [] };
 	return byKind(db, tree);

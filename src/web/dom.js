@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements made from texts, never from markup: what is in a profile can only be shown.
 
+const ROW_HEIGHT = 24; // as in page.css
+
 export const byId = (id) => document.getElementById(id);
 
 // el("button", { class: "x", onclick }, "text", element…); what begins with "on" is listened to.
@@ -23,6 +25,19 @@ export function el(tag, properties = {}, ...children) {
 export function fill(element, ...children) {
 	element.replaceChildren(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
 	return element;
+}
+
+export const NAME_FONT = "12px ui-monospace, Menlo, Consolas, monospace"; // of names, in page.css too
+let columnWidth = 0;
+
+// How many columns of a name there is room for.
+export function columnsIn(pixels) {
+	if (!columnWidth) {
+		const context = document.createElement("canvas").getContext("2d");
+		context.font = NAME_FONT;
+		columnWidth = context.measureText("MMMMMMMMMM").width / 10;
+	}
+	return Math.floor(pixels / columnWidth);
 }
 
 let toastTimer = 0;
@@ -64,20 +79,38 @@ export function download(name, data, type) {
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 export const isNarrow = () => matchMedia("(max-width: 760px)").matches;
 
-// Rows of equal height of which only those in sight exist. make(index) gives an element.
-export class VirtualList {
-	constructor(scroller, body, height, make) {
-		Object.assign(this, { scroller, body, height, make, count: 0 });
-		scroller.addEventListener("scroll", () => this.draw(), { passive: true });
+// Rows of equal height of which only those in sight exist. make(index) gives an element whose data-of is the number that
+// the handlers get: of a click, of a double click, and for the menu first of a selection.
+export class RowList {
+	constructor(properties, { click, enter, select, menu }) {
+		this.body = el("div", { class: "rows", tabindex: "0", ...properties });
+		this.scroller = el("div", { class: "scroller" }, this.body);
+		this.count = 0;
+		this.scroller.addEventListener("scroll", () => this.draw(), { passive: true });
+		const on = (type, run) => this.body.addEventListener(type, (event) => {
+			const row = event.target.closest(".row");
+			if (row)
+				run(+row.dataset.of, event);
+		});
+		on("click", click);
+		on("dblclick", enter);
+		on("contextmenu", (number, event) => {
+			event.preventDefault();
+			select(number);
+			menu(event.clientX, event.clientY);
+		});
 	}
 	show(count, make) {
 		this.count = count;
 		this.make = make;
+		this.redraw();
+	}
+	redraw() {
 		this.drawn = null;
 		this.draw();
 	}
 	draw() {
-		const { scroller, body, height, count } = this;
+		const { scroller, body, count } = this, height = ROW_HEIGHT;
 		const from = Math.max(0, Math.floor(scroller.scrollTop / height) - 4);
 		const to = Math.min(count, Math.ceil((scroller.scrollTop + scroller.clientHeight) / height) + 4);
 		if (this.drawn === from + ":" + to)
@@ -91,7 +124,7 @@ export class VirtualList {
 		fill(body, rows);
 	}
 	reveal(index) {
-		const { scroller, height } = this, top = index * height;
+		const { scroller } = this, height = ROW_HEIGHT, top = index * height;
 		if (top < scroller.scrollTop + height)
 			scroller.scrollTop = Math.max(0, top - height);
 		else if (top + 3 * height > scroller.scrollTop + scroller.clientHeight)

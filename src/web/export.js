@@ -3,7 +3,7 @@
 import { KIND_GROUP, KIND_INLINE, KIND_JIT, KIND_KERNEL } from "./data.js";
 import { download, toast } from "./dom.js";
 import { ROW } from "./flame.js";
-import { fitName, formatValue, secondsOf, unitName } from "./format.js";
+import { countText, fitName, formatValue, secondsOf } from "./format.js";
 
 const PNG_MOST = 16000, SUFFIXES = { [KIND_KERNEL]: "_[k]", [KIND_JIT]: "_[j]", [KIND_INLINE]: "_[i]" };
 
@@ -17,7 +17,7 @@ function svgText(app, flame) {
 		for (const node of row) {
 			const left = Math.max(0, (tree.x[node] - flame.from) * scale), right = Math.min(width, (tree.x[node] + tree.total[0][node] - flame.from) * scale);
 			const frame = tree.frame[node], name = node || frame ? tree.frames.name[frame] : "all", fill = node || frame ? flame.fillOf(node) : "#d2d2d6";
-			const about = `${name} (${formatValue(app.head, "samples", tree.total[0][node])} ${unitName(app.head, "samples")}, ${formatValue(app.head, "percent", tree.total[0][node], tree.total[0][0])})`;
+			const about = `${name} (${countText(app.head, tree.total[0][node])}, ${formatValue(app.head, "percent", tree.total[0][node], tree.total[0][0])})`;
 			const text = right - left > 26 ? fitName(name, Math.floor((right - left - 8) / 7.3)) : "";
 			out.push(`<g><title>${escapeMarkup(about)}</title><rect x="${left.toFixed(2)}" y="${y}" width="${Math.max(0.5, right - left - 0.5).toFixed(2)}" height="${ROW - 1}" fill="${fill}"/>` +
 				(text ? `<text x="${(left + 4).toFixed(2)}" y="${y + 13}" fill="${flame.inkOf(fill)}">${escapeMarkup(text)}</text>` : "") + "</g>");

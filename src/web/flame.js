@@ -4,7 +4,7 @@
 // pixel wide. Rows are kept, in order, for finding what is under the pointer by bisection.
 import { fitName } from "./format.js";
 import { MATCHED } from "./colours.js";
-import { el, reducedMotion } from "./dom.js";
+import { NAME_FONT, columnsIn, el, reducedMotion } from "./dom.js";
 
 export const ROW = 19;
 const LEAST = 0.5, TEXT_LEAST = 26, INSET = 4, EASE_MS = 200;
@@ -36,7 +36,11 @@ export class Flame {
 		this.zoomed = 0;
 		this.selected = -1;
 		this.texts = new Map();
-		this.scrolled = () => this.paint();
+		this.below = 0; // how much of the picture is under the window: a root at the bottom stays where it is
+		this.scrolled = () => {
+			this.below = this.height - host.scrollTop - host.clientHeight;
+			this.paint();
+		};
 		host.addEventListener("scroll", this.scrolled, { passive: true });
 	}
 	destroy() {
@@ -77,6 +81,12 @@ export class Flame {
 		};
 		this.frameRequest = requestAnimationFrame(step);
 	}
+	// From here to there, at once, whatever was easing. Of several between two pictures each counts, and one is laid out.
+	look(from, to) {
+		cancelAnimationFrame(this.frameRequest);
+		[this.from, this.to] = [from, to];
+		this.frameRequest = requestAnimationFrame(() => this.layout());
+	}
 	// What is in sight, row by row.
 	layout() {
 		const { tree, from, to } = this, width = this.host.clientWidth, total = tree.total[0], { x } = tree;
@@ -103,15 +113,16 @@ export class Flame {
 			row = below;
 		}
 		const height = this.rows.length * ROW, room = this.host.clientHeight;
-		const stuck = this.up && this.host.scrollTop + room >= this.host.scrollHeight - 2;
 		this.height = Math.max(height, room);
-		if (this.spacer.offsetHeight !== this.height) {
+		if (this.spacer.offsetHeight !== this.height)
 			this.spacer.style.height = this.height + "px";
-			if (stuck || !this.placed)
-				this.host.scrollTop = this.up ? this.height : 0;
-			this.placed = true;
-		}
+		if (this.up)
+			this.host.scrollTop = this.height - room - this.below;
 		this.paint();
+	}
+	scrollTo(y) {
+		this.host.scrollTop = y;
+		this.below = this.height - this.host.scrollTop - this.host.clientHeight;
 	}
 	top(depth) {
 		return this.up ? this.height - (depth + 1) * ROW : depth * ROW;
@@ -148,9 +159,8 @@ export class Flame {
 	}
 	drawRows(context, width, scroll, height, zoomDepth) {
 		const { tree, rows } = this, scale = width / (this.to - this.from);
-		context.font = "12px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+		context.font = NAME_FONT;
 		context.textBaseline = "middle";
-		this.column = this.column || context.measureText("MMMMMMMMMM").width / 10;
 		for (let depth = 0; depth < rows.length; depth++) {
 			const y = this.top(depth) - scroll;
 			if (y > height || y + ROW < 0)
@@ -178,7 +188,7 @@ export class Flame {
 		context.fillRect(left, y, wide, ROW - 1);
 		if (wide < TEXT_LEAST)
 			return;
-		const text = fitName(node || frame ? tree.frames.name[frame] : "all", Math.floor((wide - 2 * INSET) / this.column));
+		const text = fitName(node || frame ? tree.frames.name[frame] : "all", columnsIn(wide - 2 * INSET));
 		if (text) {
 			context.fillStyle = this.inkOf(fill);
 			context.fillText(text, left + INSET, y + ROW / 2);
@@ -228,7 +238,7 @@ export class Flame {
 		if (reveal && node >= 0) {
 			const y = this.top(this.tree.depth(node)), { host } = this;
 			if (y < host.scrollTop || y + ROW > host.scrollTop + host.clientHeight)
-				host.scrollTop = y - host.clientHeight / 2;
+				this.scrollTo(y - host.clientHeight / 2);
 		}
 		this.placeMark(this.mark, node);
 	}

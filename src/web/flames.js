@@ -22,6 +22,7 @@ export class FlameView {
 	}
 	resize() {
 		this.graph.layout();
+		this.graph.select(this.graph.selected, true);
 	}
 	show(app, old) {
 		if (!this.graph) {
@@ -61,7 +62,10 @@ export class SandwichView {
 		return this.graphs[this.current || 0];
 	}
 	resize() {
-		this.graphs.forEach((graph) => graph.layout());
+		this.graphs.forEach((graph) => {
+			graph.layout();
+			graph.select(graph.selected, true);
+		});
 	}
 	show(app) {
 		if (!this.graphs) {

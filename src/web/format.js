@@ -53,6 +53,24 @@ export function formatValue(head, unit, value, whole) {
 	return cores.toFixed(cores < 0.1 ? 3 : 2) + " cores";
 }
 
+// So many samples, or of whatever is counted.
+export function countText(head, value) {
+	const unit = unitName(head, "samples");
+	return thousands(value) + " " + (value === 1 && unit === "samples" ? "sample" : unit);
+}
+
+// In a column of numbers the unit stands above, not in every row.
+export function formatCell(head, unit, value, whole) {
+	return formatValue(head, unit, value, whole).replace(" cores", "");
+}
+
+export const signed = (number) => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(2);
+
+// What changeOf of model.js found.
+export function changeText({ points, low, high, real }) {
+	return `${signed(points)} points (${signed(low)} … ${signed(high)})` + (real ? "" : ": may be noise");
+}
+
 // Columns that a text takes in a font of equal widths: wide characters take two.
 export function columnsOf(text) {
 	let columns = text.length;
@@ -91,7 +109,7 @@ export function fitName(name, columns) {
 	if (columnsOf(folded) <= columns)
 		return folded;
 	const wide = columnsOf(folded) > folded.length ? 2 : 1, room = Math.floor((columns - 1) / wide), head = Math.ceil(room * 0.4);
-	return folded.slice(0, head) + "…" + folded.slice(folded.length - (room - head));
+	return (folded.slice(0, head) + "…" + folded.slice(folded.length - (room - head))).replace(/……+/, "…");
 }
 
 // A text for a shell, and for a regular expression of wick report.

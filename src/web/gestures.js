@@ -2,16 +2,18 @@
 // Pointer, wheel and fingers on a flame graph: hover tells, a click selects, a double click zooms, a right click or a long
 // press opens the menu, dragging moves, two fingers or Ctrl and the wheel stretch.
 import { byId, el, fill } from "./dom.js";
-import { formatValue, percent, unitName } from "./format.js";
+import { changeText, countText, formatValue, percent } from "./format.js";
+import { changeOf } from "./model.js";
 
 const LONG_PRESS_MS = 500, MOVED = 6, DOUBLE_MS = 350;
 
 function showTip(app, flame, node, x, y) {
 	const tip = byId("tip"), { tree } = flame, frame = tree.frame[node], total = tree.total[0][node], name = node || frame ? tree.frames.name[frame] : "all";
 	fill(tip, el("b", {}, name.slice(0, 600)),
-		el("span", {}, `${formatValue(app.head, "samples", total)} ${unitName(app.head, "samples")}` +
+		el("span", {}, countText(app.head, total) +
 			(app.state.unit === "seconds" || app.state.unit === "cores" ? ` · ${formatValue(app.head, app.state.unit, total)}` : "") + ` · ${percent(total, app.tree.total[0][0])} of all` +
 			(flame.zoomed ? ` · ${percent(total, tree.total[0][flame.zoomed])} of view` : "") + (node ? ` · ${percent(total, tree.total[0][tree.parent[node]])} of parent` : "")),
+		app.compare ? el("span", {}, changeText(changeOf(tree.total[1][node], app.tree.total[1][0], total, app.tree.total[0][0]))) : null,
 		tree.frames.module[frame] ? el("span", {}, tree.frames.module[frame].slice(0, 200)) : null);
 	tip.hidden = false;
 	tip.style.left = Math.max(4, Math.min(x + 12, innerWidth - tip.offsetWidth - 8)) + "px";
@@ -26,26 +28,20 @@ export function hideTip() {
 function stretch(flame, factor, px) {
 	const total = flame.tree.total[0][0], width = flame.to - flame.from, at = flame.from + px / flame.host.clientWidth * width;
 	const wide = Math.min(total, Math.max(total / 1e7, width / factor)), from = Math.min(total - wide, Math.max(0, at - (at - flame.from) / width * wide));
-	[flame.from, flame.to] = [from, from + wide];
-	flame.layout();
+	flame.look(from, from + wide);
 }
 
 function move(flame, px) {
 	const total = flame.tree.total[0][0], width = flame.to - flame.from, from = Math.min(total - width, Math.max(0, flame.from - px / flame.host.clientWidth * width));
-	[flame.from, flame.to] = [from, from + width];
-	flame.layout();
+	flame.look(from, from + width);
 }
 
 export function wireGestures(app, flame, act) {
 	const { canvas, host } = flame, fingers = new Map();
-	let press = 0, moved = false, last = { node: -1, time: 0 }, start = null, queued = 0;
+	let press = 0, moved = false, last = { node: -1, time: 0 }, start = null;
 	const point = (event) => {
 		const box = host.getBoundingClientRect();
 		return [event.clientX - box.left, event.clientY - box.top];
-	};
-	const once = (work) => {
-		cancelAnimationFrame(queued);
-		queued = requestAnimationFrame(work);
 	};
 	canvas.addEventListener("pointerdown", (event) => {
 		fingers.set(event.pointerId, point(event));
@@ -80,12 +76,11 @@ export function wireGestures(app, flame, act) {
 		if (fingers.size === 2) {
 			const [other] = [...fingers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
 			const factor = Math.max(8, Math.abs(x - other[0])) / Math.max(8, Math.abs(old[0] - other[0]));
-			once(() => stretch(flame, factor, (x + other[0]) / 2));
+			stretch(flame, factor, (x + other[0]) / 2);
 		} else if (moved) {
-			const by = x - old[0];
-			once(() => move(flame, by));
+			move(flame, x - old[0]);
 			if (event.pointerType === "mouse")
-				host.scrollTop = start.scroll - (y - start.at[1]);
+				flame.scrollTo(start.scroll - (y - start.at[1]));
 		}
 		fingers.set(event.pointerId, [x, y]);
 	});
@@ -121,10 +116,10 @@ export function wireGestures(app, flame, act) {
 		hideTip();
 		if (event.ctrlKey || event.metaKey) {
 			event.preventDefault();
-			once(() => stretch(flame, Math.exp(-event.deltaY / 200), point(event)[0]));
+			stretch(flame, Math.exp(-event.deltaY / 200), point(event)[0]);
 		} else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
 			event.preventDefault();
-			once(() => move(flame, -(event.deltaX || event.deltaY)));
+			move(flame, -(event.deltaX || event.deltaY));
 		}
 	}, { passive: false });
 }

@@ -56,6 +56,8 @@ export function wireKeys(app) {
 			toggleHelp(false);
 			return;
 		}
+		if (!byId("help").hidden && event.key !== "?")
+			return;
 		const view = VIEWS[+event.key - 1], action = ACTIONS.find((one) => one.key === event.key), way = ARROWS[event.key];
 		const key = KEYS.find(([keys, , run]) => run && keys.includes(event.key));
 		if (button && event.key === "Enter" || !app.tree)

@@ -2,7 +2,7 @@
 // The page: reads the data, holds what is shown, and draws again what a change of the state touches.
 import { decode, fromBase64, unpack } from "./data.js";
 import { chipText, compileChips } from "./filters.js";
-import { buildTree, sumFunctions } from "./model.js";
+import { buildTree, largestChanges, runningMost, sumFunctions } from "./model.js";
 import { CalleesTree, CallTree, CallersTree, invertTree, outermost } from "./trees.js";
 import { COLOUR_MODES, makePainter } from "./colours.js";
 import { unitName, unitsOf } from "./format.js";
@@ -17,8 +17,10 @@ import { ACTIONS, openFrameMenu, openMenu, wireMenu } from "./menu.js";
 import { matchSearch, showSearch, wireSearch } from "./search.js";
 import { exportItems } from "./export.js";
 import { wireHelp, wireKeys, toggleHelp } from "./keys.js";
-import { answerText, hottest, shareText, showEmpty, showFoot, showLegend } from "./answer.js";
+import { answerText, shareText, showEmpty, showFoot, showLegend } from "./answer.js";
 import { hideTip } from "./gestures.js";
+
+const HOTTEST = 12;
 
 class App {
 	constructor(db) {
@@ -27,7 +29,8 @@ class App {
 		this.actions = ACTIONS;
 		this.selected = this.selectedFn = this.sandwichFn = -1;
 		this.compare = db.sides.length > 1;
-		this.whole = db.sides[0].value.reduce((sum, value) => sum + value, 0);
+		this.reveal = true; // what the address selects
+		[this.whole, this.wholeBefore] = db.sides.map((side) => side.value.reduce((sum, value) => sum + value, 0));
 		this.fileBase = decodeURIComponent(location.pathname.split("/").pop()).replace(/\.html?$/, "") || "profile";
 		this.act = makeActs(this);
 		this.store = new Store((state, old) => this.render(state, old));
@@ -38,6 +41,14 @@ class App {
 	get sums() {
 		this.summed = this.summed || sumFunctions(this.db, this.tree);
 		return this.summed;
+	}
+	get hottest() {
+		this.sums.hottest = this.sums.hottest || runningMost(this.sums, HOTTEST);
+		return this.sums.hottest;
+	}
+	get changes() {
+		this.sums.changes = this.sums.changes || largestChanges(this.sums, this.tree);
+		return this.sums.changes;
 	}
 	get colour() {
 		return this.state.colour || (this.compare ? "change" : "kind");
@@ -74,7 +85,7 @@ class App {
 			showChips(this);
 		}
 		if (coloured) {
-			this.painter = makePainter(this.db, this.tree, this.colour);
+			this.painter = makePainter(this.db, this.tree, this.colour, state.by);
 			showLegend(this);
 		}
 		if (anew || old.search !== state.search) {
@@ -111,7 +122,7 @@ class App {
 			this.inverted = this.inverted || invertTree(this.tree);
 		if (state.view === "sandwich") {
 			const found = state.fn ? this.findFn(state.fn) : -1;
-			this.pair = this.pairOf(found >= 0 ? found : hottest(this));
+			this.pair = this.pairOf(found >= 0 ? found : this.hottest[0]);
 			this.pair.forEach((tree) => tree.setOrder(sorted));
 		}
 		this.shown = state.view === "table" ? null : state.view === "inverted" ? this.inverted : this.pair ? this.pair[state.select.startsWith("^") ? 0 : 1] : this.tree;
@@ -174,6 +185,8 @@ class App {
 		byId("order").value = state.order;
 		byId("colour").value = this.colour;
 		byId("by").value = state.by;
+		byId("order").disabled = state.view === "tree" || state.view === "table"; // which have orders of their own
+		byId("colour").querySelector("[value=process]").textContent = state.by === "none" ? "process" : GROUP_NAMES[state.by];
 	}
 }
 
@@ -249,6 +262,7 @@ function makeActs(app) {
 	return acts;
 }
 
+const GROUP_NAMES = { process: "process name", pid: "process", thread: "thread", container: "container", unit: "systemd unit", none: "nothing" };
 const keepsPath = (from, to) => ["flame", "icicle", "tree"].includes(from) && ["flame", "icicle", "tree"].includes(to);
 const after = (list, one) => list[(list.indexOf(one) + 1) % list.length];
 
@@ -276,11 +290,10 @@ function wireControls(app) {
 			store.set({ [part]: byId(id).value });
 		});
 	};
-	const groupNames = { process: "process name", pid: "process", thread: "thread", container: "container", unit: "systemd unit", none: "nothing" };
 	choose("unit", "unit", unitsOf(app.head).map((unit) => option(unit, unitName(app.head, unit))));
 	choose("order", "order", [option("name", "name"), option("size", "largest left")]);
 	choose("colour", "colour", (app.compare ? ["change", ...COLOUR_MODES] : COLOUR_MODES).map((mode) => option(mode)));
-	choose("by", "by", GROUPS.map((by) => option(by, groupNames[by])));
+	choose("by", "by", GROUPS.map((by) => option(by, GROUP_NAMES[by])));
 	fill(byId("views"), VIEWS.map((view, i) => el("button", { role: "tab", "data-view": view, title: "key " + (i + 1), onclick: () => act.show(view) }, view[0].toUpperCase() + view.slice(1))));
 	byId("theme").addEventListener("click", act.nextTheme);
 	byId("help-open").addEventListener("click", () => toggleHelp());
@@ -293,6 +306,12 @@ function wireControls(app) {
 		queued = requestAnimationFrame(() => app.view && app.view.resize());
 	}).observe(byId("view"));
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => app.view && app.view.resize());
+}
+
+// Without their folders, unless those are what differs.
+function comparedNames(before, after) {
+	const [old, now] = [before, after].map((name) => name.replace(/^.*\//, ""));
+	return old === now ? `${before} → ${after}` : `${old} → ${now}`;
 }
 
 function fail(title, words) {
@@ -315,7 +334,8 @@ async function start() {
 	const app = new App(db), { profile, before } = app.head;
 	byId("old").hidden = true;
 	byId("app").hidden = false;
-	byId("host").textContent = before ? `${before.name || "before"} → ${profile.name || "after"}` : profile.host || "";
+	byId("host").textContent = before ? comparedNames(before.name || "before", profile.name || "after") : profile.host || "";
+	byId("host").title = before ? `${before.name} → ${profile.name}` : "";
 	document.title = [profile.host || profile.name, app.fileBase, "wick"].filter(Boolean).join(" · ");
 	wireControls(app);
 	wireChips(app);

@@ -19,12 +19,14 @@ function ownChip(app) {
 	return group ? { key: by === "pid" ? "process" : by, value: name(app), not: false } : { key: "focus", value: name(app), not: false };
 }
 
+// From the root on, also where callers are shown below what they call.
 function stackText(app) {
-	return app.shown && app.selected >= 0 ? app.shown.names(app.selected).join(";") : name(app);
+	const { shown } = app, names = shown.wholePath(app.selected).map((node) => app.db.frames.name[shown.frame[node]]);
+	return (shown.weigh ? names.reverse() : names).join(";");
 }
 
 export const ACTIONS = [
-	{ id: "zoom", key: "Enter", name: "Zoom", when: isTree, run: (app) => app.act.enter(app.selected), inspector: true },
+	{ id: "zoom", key: "Enter", name: "Zoom", when: (app) => isTree(app) && app.view.graph, run: (app) => app.act.enter(app.selected), inspector: true },
 	{ id: "sandwich", key: "w", name: "Sandwich: callers and callees", short: "Sandwich", when: isFunction, run: (app) => app.act.sandwich(app.selectedFn), inspector: true },
 	{ id: "focus", key: "f", name: "Focus: only stacks with it, from it on", short: "Focus", when: isFrame, run: chip("focus", name), inspector: true },
 	{ id: "only", key: "p", name: "Only this process or group", short: "Only this", when: isGroup, run: (app) => app.store.addChip(ownChip(app)), inspector: true },
@@ -33,7 +35,7 @@ export const ACTIONS = [
 	{ id: "callers", key: "c", name: "Only its callers", when: isFrame, run: chip("callers", name), inspector: true },
 	{ id: "foldrec", key: "r", name: "Fold its recursion", short: "Fold recursion", when: isFrame, run: chip("foldrec", name), inspector: true },
 	{ id: "foldmod", key: "m", name: "Fold frames of its module", short: "Fold module", when: (app) => isFrame(app) && module(app), run: chip("foldmod", module), inspector: true },
-	{ id: "copystack", key: "y", name: "Copy stack", when: (app) => app.selectedFrame() >= 0, run: (app) => copyText(stackText(app), "Stack"), inspector: true },
+	{ id: "copystack", key: "y", name: "Copy stack", when: isTree, run: (app) => copyText(stackText(app), "Stack"), inspector: true },
 	{ id: "copyfilter", key: "Y", name: "Copy as filter", when: (app) => app.selectedFrame() >= 0, run: (app) => copyText(chipText(ownChip(app)), "Filter"), inspector: true },
 	{ id: "copycommand", key: "t", name: "Copy wick report command", short: "Copy command", run: (app) => copyText(reportCommand(app).text, "Command") },
 	{ id: "foldall", key: "R", name: "Fold all recursion", run: (app) => app.store.addChip({ key: "foldrec", value: "*", not: false }) },

@@ -190,6 +190,21 @@ export function sumFunctions(db, tree) {
 	return { list: Int32Array.from(list), self, total };
 }
 
+// The functions that were running most, the first of them.
+export function runningMost(sums, most) {
+	const top = [], self = sums.self[0];
+	for (const fn of sums.list) {
+		let at = top.length;
+		while (at && self[top[at - 1]] < self[fn])
+			at--;
+		if (at === most)
+			continue;
+		top.splice(at, 0, fn);
+		top.length = Math.min(top.length, most);
+	}
+	return top;
+}
+
 // How much of all has a frame that matches; and of how many functions.
 export function sumMatches(db, tree, match) {
 	const inside = new Uint8Array(tree.count), found = new Set();
@@ -206,9 +221,9 @@ export function sumMatches(db, tree, match) {
 	return { sum, functions: found.size };
 }
 
-// Sums by the group of a key ("process", "module", "kind") of what was running, the largest first.
+// Sums by the kind or module of what was running, or by the group at the root, the largest first.
 export function sumBy(db, tree, key) {
-	const sums = new Map(), group = key === "process" ? new Int32Array(tree.count) : null, { kind, module, name } = db.frames;
+	const sums = new Map(), group = key === "group" ? new Int32Array(tree.count) : null, { kind, module, name } = db.frames;
 	for (let i = 1; i < tree.count; i++) {
 		const frame = tree.frame[i];
 		if (group)
@@ -236,4 +251,10 @@ export function changeOf(before, beforeSum, after, afterSum) {
 	const old = wilson(before, beforeSum), now = wilson(after, afterSum), points = now.is - old.is;
 	const low = points - Math.hypot(now.is - now.low, old.high - old.is), high = points + Math.hypot(now.high - now.is, old.is - old.low);
 	return { points: 100 * points, low: 100 * low, high: 100 * high, real: low > 0 || high < 0 };
+}
+
+// Functions that surely run more or less than before, the largest change first.
+export function largestChanges(sums, tree) {
+	const change = (fn) => changeOf(sums.self[1][fn], tree.total[1][0], sums.self[0][fn], tree.total[0][0]);
+	return [...sums.list].map((fn) => ({ fn, ...change(fn) })).filter((one) => one.real).sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
 }

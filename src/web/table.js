@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions as a table: what was running, what was on the stack, and what changed where two profiles are compared. Only
 // the rows in sight exist, so that a hundred thousand functions scroll as ten do.
-import { VirtualList, el } from "./dom.js";
+import { RowList, columnsIn, el } from "./dom.js";
 import { changeOf } from "./model.js";
-import { formatValue, percent } from "./format.js";
+import { fitName, formatCell, percent, signed } from "./format.js";
 
-const TABLE_ROW = 24;
+const SWATCH = 18;
 
 // Columns: name in the address, heading, class, the value to sort by, the text.
 function columnsFor(app) {
 	const { sums, head, state } = app, whole = app.tree.total[0], frames = app.db.frames;
-	const value = (side, kind) => (fn) => formatValue(head, state.unit, sums[kind][side][fn], app.tree.total[side][0]);
+	const value = (side, kind) => (fn) => formatCell(head, state.unit, sums[kind][side][fn], app.tree.total[side][0]);
 	const name = { id: "name", title: "Function", kind: "name", by: (fn) => frames.name[frames.fnFrame[fn]], text: (fn) => frames.name[frames.fnFrame[fn]] };
 	const module = { id: "module", title: "Module", kind: "module", by: (fn) => frames.module[frames.fnFrame[fn]], text: (fn) => frames.module[frames.fnFrame[fn]] };
 	if (app.tree.total.length === 1)
@@ -25,7 +25,6 @@ function columnsFor(app) {
 			cache.set(key, changeOf(sums[kind][1][fn], before[0], sums[kind][0][fn], whole[0]));
 		return cache.get(key);
 	};
-	const signed = (number) => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(2);
 	// What surely changed stands before what may be noise.
 	const weight = (kind) => (fn) => Math.abs(change(fn, kind).points) + (change(fn, kind).real ? 1000 : 0);
 	const verdict = (one) => !one.real ? "noise" : one.points > 0 ? "grew" : "shrank";
@@ -45,27 +44,15 @@ export class TableView {
 		this.act = act;
 		this.host = host;
 		this.heads = el("div", { class: "row heads", role: "row" });
-		this.body = el("div", { class: "rows", role: "rowgroup", tabindex: "0" });
-		this.scroller = el("div", { class: "scroller" }, this.body);
-		host.replaceChildren(el("div", { class: "table", role: "table", "aria-label": "Functions" }, this.heads, this.scroller));
-		this.list = new VirtualList(this.scroller, this.body, TABLE_ROW);
-		const at = (event) => event.target.closest(".row") ? +event.target.closest(".row").dataset.fn : -1;
-		this.body.addEventListener("click", (event) => at(event) >= 0 && act.selectFn(at(event)));
-		this.body.addEventListener("dblclick", (event) => at(event) >= 0 && act.sandwich(at(event)));
-		this.body.addEventListener("contextmenu", (event) => {
-			if (at(event) < 0)
-				return;
-			event.preventDefault();
-			act.selectFn(at(event));
-			act.menu(event.clientX, event.clientY);
-		});
+		this.list = new RowList({ role: "rowgroup" }, { click: (fn) => act.selectFn(fn), enter: act.sandwich, select: act.selectFn, menu: act.menu });
+		host.replaceChildren(el("div", { class: "table", role: "table", "aria-label": "Functions" }, this.heads, this.list.scroller));
 	}
 	destroy() {
 		this.host.replaceChildren();
 	}
 	resize() {
-		this.list.drawn = null;
-		this.list.draw();
+		this.columns = columnsIn(this.heads.querySelector(".name").clientWidth - SWATCH);
+		this.list.redraw();
 	}
 	show(app) {
 		const [id, down] = (app.state.sort || "self,down").split(","), columns = columnsFor(app);
@@ -80,27 +67,26 @@ export class TableView {
 		const rank = frames.rank(), sign = down === "up" ? 1 : -1;
 		this.fns.sort((a, b) => sign * order(a, b) || rank[frames.fnFrame[a]] - rank[frames.fnFrame[b]]);
 		this.heads.replaceChildren(...columns.map((column) => this.head(column, id, down)));
+		this.columns = columnsIn(this.heads.querySelector(".name").clientWidth - SWATCH);
 		this.list.show(this.fns.length, (i) => this.row(this.fns[i], columns));
 	}
 	head(column, id, down) {
 		const chosen = column.id === id, next = chosen && down !== "up" ? "up" : "down";
-		return el("span", { class: column.kind, role: "columnheader", "aria-sort": chosen ? down === "up" ? "ascending" : "descending" : "none" },
+		return el("span", { class: column.kind + " " + column.id, role: "columnheader", "aria-sort": chosen ? down === "up" ? "ascending" : "descending" : "none" },
 			el("button", { onclick: () => this.act.sort(column.id + "," + next) }, column.title, chosen ? down === "up" ? " ▲" : " ▼" : ""));
 	}
 	row(fn, columns) {
 		const frame = this.app.db.frames.fnFrame[fn], verdict = columns.find((column) => column.id === "verdict");
-		return el("div", { class: "row" + (verdict ? " " + verdict.text(fn) : ""), role: "row", "data-fn": fn, "aria-selected": String(this.app.selectedFn === fn) },
-			columns.map((column) => el("span", { class: column.kind, role: "cell" },
-				column.id === "name" ? this.swatch(frame) : null, column.text(fn).slice(0, 2000))));
+		return el("div", { class: "row" + (verdict ? " " + verdict.text(fn) : ""), role: "row", "data-of": fn, "aria-selected": String(this.app.selectedFn === fn) },
+			columns.map((column) => column.id === "name" ? this.name(frame) : el("span", { class: column.kind + " " + column.id, role: "cell" }, column.text(fn).slice(0, 2000))));
 	}
-	swatch(frame) {
-		const swatch = el("i", { class: "swatch" }), { painter, colour } = this.app;
+	name(frame) {
+		const swatch = el("i", { class: "swatch" }), { painter, colour } = this.app, name = this.app.db.frames.name[frame];
 		swatch.style.background = colour === "change" || colour === "process" ? "transparent" : painter.fill(frame, 0, this.app.tree);
-		return swatch;
+		return el("span", { class: "name", role: "cell", title: name.slice(0, 2000) }, swatch, fitName(name, this.columns));
 	}
 	selectFn(fn, reveal) {
-		this.list.drawn = null;
-		this.list.draw();
+		this.list.redraw();
 		if (reveal)
 			this.list.reveal(this.fns.indexOf(fn));
 	}

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The call tree as rows that open and close, the largest first; the hottest paths are open at first.
-import { VirtualList, el } from "./dom.js";
-import { formatValue } from "./format.js";
+import { RowList, columnsIn, el, isNarrow } from "./dom.js";
+import { fitName, formatCell } from "./format.js";
 
-const TREE_ROW = 24, OPEN_SHARE = 0.05, OPEN_MOST = 400, INDENT = 14, INDENT_MOST = 40;
+const OPEN_SHARE = 0.05, OPEN_MOST = 400, INDENT = 14, INDENT_NARROW = 5, INDENT_SHARE = 0.45, TWIST = 38;
 
 export class TreeView {
 	constructor(host, act) {
 		this.act = act;
 		this.host = host;
-		this.body = el("div", { class: "rows", role: "tree", "aria-label": "Call tree", tabindex: "0" });
-		this.scroller = el("div", { class: "scroller" }, this.body);
+		this.list = new RowList({ role: "tree", "aria-label": "Call tree" },
+			{ click: (node, event) => this.clicked(node, event), enter: act.enter, select: act.select, menu: act.menu });
+		this.nameHead = el("span", { class: "name" }, "Function");
 		host.replaceChildren(el("div", { class: "row heads", "aria-hidden": "true" },
-			el("span", { class: "number" }, "Total"), el("span", { class: "number" }, "Self"), el("span", { class: "name" }, "Function")), this.scroller);
-		this.list = new VirtualList(this.scroller, this.body, TREE_ROW);
+			el("span", { class: "number" }, "Total"), el("span", { class: "number" }, "Self"), this.nameHead), this.list.scroller);
 		this.open = new Set();
-		this.body.addEventListener("click", (event) => this.clicked(event));
-		this.body.addEventListener("dblclick", (event) => this.at(event) >= 0 && act.enter(this.at(event)));
-		this.body.addEventListener("contextmenu", (event) => {
-			if (this.at(event) < 0)
-				return;
-			event.preventDefault();
-			act.select(this.at(event));
-			act.menu(event.clientX, event.clientY);
-		});
 	}
 	destroy() {
 		this.host.replaceChildren();
 	}
 	resize() {
-		this.list.drawn = null;
-		this.list.draw();
+		this.width = this.nameHead.clientWidth;
+		this.list.redraw();
 	}
 	show(app) {
 		if (app.shown !== this.tree) {
@@ -40,6 +31,7 @@ export class TreeView {
 			this.openHot(0, { left: OPEN_MOST });
 		}
 		this.app = app;
+		this.width = this.nameHead.clientWidth;
 		this.refresh();
 	}
 	kids(node) {
@@ -74,25 +66,19 @@ export class TreeView {
 	}
 	row({ node, depth }) {
 		const { tree, app } = this, { head, state } = app, frame = tree.frame[node], whole = tree.total[0][0], parent = this.kids(node).length > 0;
-		const value = (number) => number ? formatValue(head, state.unit, number, whole) : "";
-		const name = el("span", { class: "name" }, el("i", { class: "twist" }, parent ? this.open.has(node) ? "▾" : "▸" : ""),
-			el("i", { class: "swatch" }), el("span", {}, tree.frames.name[frame].slice(0, 2000)),
+		const value = (number) => number ? formatCell(head, state.unit, number, whole) : "";
+		const indent = Math.min(depth * (isNarrow() ? INDENT_NARROW : INDENT), INDENT_SHARE * this.width), text = tree.frames.name[frame];
+		const name = el("span", { class: "name", title: text.slice(0, 2000) }, el("i", { class: "twist" }, parent ? this.open.has(node) ? "▾" : "▸" : ""),
+			el("i", { class: "swatch" }), el("span", {}, fitName(text, columnsIn(this.width - indent - TWIST))),
 			el("small", {}, tree.frames.module[frame].slice(0, 200)));
-		name.style.paddingLeft = Math.min(depth, INDENT_MOST) * INDENT + "px";
+		name.style.paddingLeft = indent + "px";
 		name.querySelector(".swatch").style.background = app.painter.fill(frame, node, tree);
-		return el("div", { class: "row" + (app.match && app.match[frame] ? " match" : ""), role: "treeitem", "data-node": node, "aria-level": depth + 1,
+		return el("div", { class: "row" + (app.match && app.match[frame] ? " match" : ""), role: "treeitem", "data-of": node, "aria-level": depth + 1,
 			"aria-expanded": parent ? String(this.open.has(node)) : null, "aria-selected": String(app.selected === node) },
 			el("span", { class: "number" }, value(tree.total[0][node])), el("span", { class: "number" }, value(tree.self[0][node])), name);
 	}
-	at(event) {
-		const row = event.target.closest(".row");
-		return row ? +row.dataset.node : -1;
-	}
-	clicked(event) {
-		const node = this.at(event);
-		if (node < 0)
-			return;
-		if (event.target.classList.contains("twist"))
+	clicked(node, event) {
+		if (event.target.closest(".twist, .swatch"))
 			this.toggle(node);
 		else
 			this.act.select(node);

@@ -38,6 +38,10 @@ class ShownTree {
 			out.unshift(node);
 		return out;
 	}
+	// With the root, where that is a function.
+	wholePath(node) {
+		return this.frame[0] ? [0, ...this.path(node)] : this.path(node);
+	}
 	depth(node) {
 		let depth = 0;
 		for (; node > 0; node = this.parent[node])

@@ -52,7 +52,7 @@ async function firstLevel(page, key, out) {
 		if (at === last)
 			return found;
 		last = at;
-		found.push([await selected(page), +/\(([\d,]+) samples\)/.exec((await details(page)).Total)[1].replace(/,/g, "")]);
+		found.push([await selected(page), +/\(([\d,]+) samples?\)/.exec((await details(page)).Total)[1].replace(/,/g, "")]);
 		await page.keyboard.press("ArrowRight");
 	}
 }

@@ -4,17 +4,9 @@
 # The page and the report of one file, by thirteen filters: tests/browser/page-totals.js reads in Chromium, in every view,
 # what wick report prints. Needs no root.
 
-# shellcheck source=../lib.sh
-. "$(dirname "$0")/../lib.sh"
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
 
-CHROMIUM=$(command -v chromium)
-build=${WICK_BUILD:-$tests_dir/../build}
-export CHROMIUM WICK NODE_PATH=$build/browser/node_modules
-if [ -z "$CHROMIUM" ] || [ ! -d "$NODE_PATH/playwright-core" ]; then
-	skip_all 'no Chromium, or nothing to drive it with: scripts/setup test installs both'
-fi
-
-cd "$T" || exit 1
 cp "$tests_dir/golden/busy.wick" . || exit 1
 "$WICK" convert busy.wick -o busy.html || exit 1
 
@@ -44,5 +36,4 @@ hide:main @ --hide '^main$'
 focus:luaV_execute @ --focus '^luaV_execute$'
 EOF
 
-node "$tests_dir/browser/page-totals.js" "$T" "$build/browser"
-exit
+drive page-totals.js

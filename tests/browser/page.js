@@ -56,6 +56,19 @@ const faint = (page) => page.evaluate(() => {
 	return bad;
 });
 
+// How far apart colours are (CIE Lab) to eyes without one kind of cones: the least of all pairs. (Machado and others, 2009.)
+function leastApart(colours) {
+	const eyes = [[0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881], [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998]];
+	const times = (m, [a, b, c]) => [0, 3, 6].map((i) => Math.max(0, m[i] * a + m[i + 1] * b + m[i + 2] * c)), root = (t) => t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116;
+	const lab = (eye, colour) => {
+		const linear = colour.match(/\d+/g).slice(0, 3).map((part) => part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4);
+		const [x, y, z] = times([0.4339, 0.3763, 0.1899, 0.2126, 0.7152, 0.0722, 0.0177, 0.1095, 0.8728], times(eye, linear)).map(root);
+		return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+	};
+	const all = eyes.flatMap((eye) => colours.flatMap((one, i) => colours.slice(i + 1).map((two) => Math.hypot(...lab(eye, one).map((part, k) => part - lab(eye, two)[k])))));
+	return Math.min(...all);
+}
+
 async function saved(page, item) {
 	await page.keyboard.press("e");
 	const [download] = await Promise.all([page.waitForEvent("download"), page.click(`#menu button:has-text("${item}")`)]);
@@ -78,6 +91,9 @@ const tests = {
 		ok("opening: three of 1,580 are no reason for red", !await has(page, "footer.worrying"));
 		is("opening: nothing sticks out", await overflow(page), []);
 		await picture(page, "page-light");
+		ok("opening: where to look first", /Running most\s+22\.5 %\s+luaV_execute\s+14\.1 %\s+std::_Rb_tree<…>::find/.test(await text(page, "#details")), await text(page, "#details"));
+		await page.click("#details button:has-text('dictAddRaw')");
+		is("opening: and from there to the frame", await selected(page), "dictAddRaw");
 		await done("opening", page);
 	},
 	async views() {
@@ -165,6 +181,11 @@ const tests = {
 		await page.keyboard.press("Escape");
 		await until(page, (old) => Math.abs(document.querySelector(".mark").offsetWidth - old) < 3, wide);
 		ok("zooming: Escape lets go", true);
+		await page.locator("canvas").evaluate((canvas) => [1, 2].forEach(() => canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -40, ctrlKey: true, clientX: 600, clientY: 500, cancelable: true }))));
+		await until(page, (old) => document.querySelector(".mark").offsetWidth > old * 1.4, wide);
+		ok("zooming: two turns of the wheel between two pictures both count", true);
+		await page.keyboard.press("Escape");
+		await until(page, (old) => Math.abs(document.querySelector(".mark").offsetWidth - old) < 3, wide);
 		const finger = (type, pointerId, x) => page.locator("canvas").dispatchEvent(type, { pointerId, pointerType: "touch", clientX: box.x + x, clientY: box.y + 500, bubbles: true });
 		for (const [type, id, x] of [["pointerdown", 1, 500], ["pointerdown", 2, 600], ["pointermove", 2, 800], ["pointerup", 2, 800], ["pointerup", 1, 500]]) {
 			await finger(type, id, x);
@@ -271,14 +292,24 @@ const tests = {
 			await page.waitForSelector("#toast:visible");
 			is("copying: key " + key, await page.evaluate(() => navigator.clipboard.readText()), wanted);
 		}
+		await page.keyboard.press("3");
+		await choose(page, "luaH_mainposition");
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("y");
+		await until(page, async () => (await navigator.clipboard.readText()).endsWith(";luaH_mainposition"));
+		is("copying: the command of an inverted graph", await text(page, ".command"), "wick report --callers luaH_mainposition busy.wick");
+		ok("copying: an inverted stack is copied from the root on", !(await page.evaluate(() => navigator.clipboard.readText())).startsWith("luaH"));
 		await page.keyboard.press("l");
 		await until(page, () => document.getElementById("toast").textContent === "Link copied");
 		is("copying: the link", await page.evaluate(() => navigator.clipboard.readText()), await page.url());
-		await page.goto((await page.url()).split("#")[0] + "#f=process:redis-server&f=fn:lua&f=hide:call&f=kind:native&v=table");
+		await page.goto((await page.url()).split("#")[0] + "#f=process:redis-server&f=fn:lua&f=hide:call&f=kind:native&f=-kind:kernel&f=-fn:je_&v=table");
 		await page.click(".rows .row >> nth=0");
 		const command = await text(page, ".command");
-		is("copying: a command with filters", command, "wick report --process '^redis-server$' --focus lua --hide '^call$' busy.wick");
-		ok("copying: what has no option is named", (await text(page, "#details")).includes("no option for kind"));
+		is("copying: a command with filters", command, "wick report --process '^redis-server$' --focus lua --ignore je_ --hide '^call$' busy.wick");
+		ok("copying: what has no option is named, once", (await text(page, "#details")).includes("no option for kind."));
+		await addChip(page, "fn:/LUAV/i");
+		await page.click(".rows .row >> nth=0");
+		ok("copying: and so is a filter of small and large letters alike", (await text(page, "#details")).includes("no option for fn, kind."), await text(page, "#details"));
 		const printed = execFileSync("sh", ["-c", command.replace(/^wick/, process.env.WICK)], { cwd: folder, encoding: "utf8" });
 		ok("copying: the command prints the same", printed.includes("61.4%  100.0%  luaV_execute") || /61\.4% +100\.0% +luaV_execute/.test(printed), printed.slice(0, 400));
 		await done("copying", page);
@@ -296,6 +327,7 @@ const tests = {
 		ok("search: n is another one", first.length && second.length && JSON.stringify(first) !== JSON.stringify(second), { first, second });
 		await page.keyboard.press("N");
 		is("search: N is the one before", await path(page), first);
+		is("search: the first is the largest", [first.at(-1), (await details(page)).Total], ["luaH_getstr", "7.6 % (120 samples)"]);
 		await picture(page, "page-search");
 		await page.fill("#search", "/^lua[HV]_/");
 		is("search: a regular expression", await text(page, "#matched"), "3 functions, 36.7 %");
@@ -329,7 +361,11 @@ const tests = {
 			if (item)
 				ok("colours: the legend says " + item, (await page.locator("#legend li").allTextContents()).includes(item), await page.locator("#legend li").allTextContents());
 		}
-		await page.selectOption("#colour", "process");
+		for (const mode of ["kind", "module", "process"]) {
+			await page.selectOption("#colour", mode);
+			const swatches = await page.locator("#legend .swatch").evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
+			ok(`colours: by ${mode}, eyes without red or green cones tell them apart`, swatches.length > 3 && leastApart(swatches) > 7, [leastApart(swatches), swatches]);
+		}
 		await page.click("#legend button:has-text('node')");
 		is("legend: filters", await chips(page), ["process:node"]);
 		await page.goBack();
@@ -339,6 +375,10 @@ const tests = {
 		await page.selectOption("#by", "container");
 		await choose(page, "shop-frontend");
 		is("groups: by container", [await path(page), (await details(page)).Total], [["shop-frontend"], "11.9 % (188 samples)"]);
+		is("groups: the answer is of them", await text(page, "#answer"), "3f4e5d6c7b8a used 53.9 % of this; luaV_execute alone 22.5 %.");
+		await page.click("#legend button:has-text('shop-frontend')");
+		is("groups: the legend filters by them", [await chips(page), (await text(page, "#share")).slice(0, 12)], [["container:shop-frontend"], "188 of 1,580"]);
+		await page.goBack();
 		await page.keyboard.press("d");
 		is("dark", await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(21, 23, 28)");
 		await page.keyboard.press("i");
@@ -346,6 +386,8 @@ const tests = {
 		await page.keyboard.press("?");
 		const listed = await text(page, "#help");
 		ok("? lists the keys", ["search", "the next match", "copy stack", "fold all recursion", "export"].every((word) => listed.includes(word)), listed);
+		await page.keyboard.press("6");
+		ok("? is in front: no other key does anything", !(await fragment(page)).includes("v=table"), await fragment(page));
 		await page.keyboard.press("Escape");
 		ok("Escape closes the list", !await page.locator("#help").isVisible());
 		await page.keyboard.press("+");
@@ -371,11 +413,16 @@ const tests = {
 		is("sandwich: up is a caller", await selected(page), "dbAdd");
 		await page.keyboard.press("Escape");
 		await page.keyboard.press("ArrowDown");
-		is("sandwich: down is a callee", await selected(page), "je_malloc");
+		is("sandwich: down is a callee", [await selected(page), await path(page)], ["je_malloc", ["dictAddRaw", "je_malloc"]]);
+		await page.setViewportSize({ width: 900, height: 700 });
+		await page.keyboard.press("6");
+		const long = page.locator(".rows .row .name:has-text('_Rb_tree')").first();
+		ok("table: names are cut in the middle, and whole on hovering", (await long.textContent()).endsWith("::find") && /^std::.*<std::.*::find$/.test(await long.getAttribute("title")), await long.textContent());
 		await done("table", page);
 	},
 	async tree() {
 		const page = await open("busy.html", { fragment: "v=tree" });
+		ok("tree: has an order of its own", await page.locator("#order").isDisabled());
 		await page.click(".rows .row:has-text('redis-server') >> nth=0");
 		const starts = () => page.locator(".rows .row .name > span:text-is('_start')").count(), before = await starts();
 		await page.keyboard.press("ArrowLeft");
@@ -391,10 +438,20 @@ const tests = {
 		for (const colorScheme of ["light", "dark"]) {
 			const page = await open("busy.html", { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, colorScheme });
 			is("360 px: nothing sticks out", await overflow(page), []);
+			is("360 px: every view and choice is in sight", await page.locator("#views button, .bar select").evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().right > 360).map((one) => one.textContent)), []);
+			ok("360 px: the foot is whole", await page.locator("#facts").evaluate((one) => one.scrollHeight <= one.clientHeight + 1));
+			await page.fill("#search", "lua");
+			ok("360 px: what is searched for can be read", (await page.locator("#search").boundingBox()).width > 120);
+			await page.fill("#search", "");
 			const box = await page.locator("canvas").boundingBox();
 			await page.touchscreen.tap(box.x + 250, box.y + box.height - 100);
 			ok("360 px: a tap selects, a sheet tells", await selected(page) !== "" && await page.locator("#inspector").isVisible());
 			is("360 px: nothing sticks out with the sheet", await overflow(page), []);
+			await until(page, () => {
+				const pane = document.querySelector(".flame");
+				return pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 1;
+			});
+			ok("360 px: the root stays in sight above the sheet", true);
 			await picture(page, "page-narrow-" + colorScheme);
 			const { x, y } = await mark(page);
 			await page.locator("canvas").dispatchEvent("pointerdown", { pointerId: 7, pointerType: "touch", clientX: x + 5, clientY: y + 5, bubbles: true });
@@ -406,9 +463,22 @@ const tests = {
 			for (const view of VIEWS) {
 				await page.keyboard.press(String(VIEWS.indexOf(view) + 1));
 				is("360 px: " + view + " fits", await overflow(page), []);
+				if (view === "tree")
+					ok("360 px: names of deep rows can be read", (await page.locator(".rows .row[aria-level='13'] .name > span").first().textContent()).length > 5 && (await page.locator(".rows .row[aria-level='13'] .name > span").first().boundingBox()).x < 300);
 			}
 			await done("360 px", page);
 		}
+	},
+	async lying() {
+		const page = await open("busy.html", { viewport: { width: 740, height: 360 }, hasTouch: true, isMobile: true });
+		await choose(page, "luaV_execute");
+		const { width, height } = await page.locator(".flame").boundingBox();
+		ok("740 × 360 px: most of it can be the picture", width > 400 && height > 250, [width, height]);
+		await page.locator("main").evaluate((main) => main.scrollIntoView());
+		ok("740 × 360 px: which is a swipe away", (await page.locator(".flame").boundingBox()).y < 90);
+		is("740 × 360 px: nothing sticks out", await overflow(page), []);
+		await picture(page, "page-lying");
+		await done("740 × 360 px", page);
 	},
 	async contrast() {
 		for (const colorScheme of ["light", "dark"])
@@ -443,6 +513,16 @@ const tests = {
 		await picture(page, "page-compare-table");
 		await page.keyboard.press("1");
 		await picture(page, "page-compare");
+		ok("compare: where to look first", /Changed most, in points\s+\+44\.\d+\s+grew/.test(await text(page, "#details")), await text(page, "#details"));
+		ok("compare: the foot has both", /before: 1,002 samples.*\n*after: 1,103 samples/.test(await text(page, "#facts")), await text(page, "#facts"));
+		await choose(page, "grew");
+		is("compare: the command", await text(page, ".command"), "wick diff before.folded after.folded");
+		const at = await mark(page);
+		await page.mouse.move(at.x + 20, at.y + 9);
+		ok("compare: hovering tells the change", /\+44\.\d+ points \(\+/.test(await text(page, "#tip")), await text(page, "#tip"));
+		await page.setViewportSize({ width: 360, height: 740 });
+		await page.keyboard.press("6");
+		ok("compare: at 360 px the functions are in sight", (await page.locator(".rows .row .name").first().boundingBox()).x < 200);
 		await done("compare", page);
 		const times = await open("times.html");
 		ok("compare: of times, noise cannot be told, and that is said", (await text(times, "#answer")).startsWith("Values are not numbers of samples"));
@@ -502,6 +582,8 @@ const tests = {
 		await done("no samples", page);
 		page = await open("one.html");
 		is("one stack", await text(page, "#answer"), "sh used 100.0 % of this; main alone 100.0 %.");
+		await choose(page, "main");
+		is("one sample", (await details(page)).Total, "100.0 % (1 sample)");
 		await done("one stack", page);
 		page = await open("busy.html", { fragment: "f=process:node&f=fn:lua" });
 		ok("nothing passes: said, with a way out", (await text(page, "#view")).includes("No samples pass these filters"));
@@ -530,6 +612,10 @@ const tests = {
 		is("1,024 deep: found", await text(page, "#matched"), "1 function, 50.0 %");
 		await page.press("#search", "Enter");
 		is("1,024 deep: the last is selected", await selected(page), "level1024");
+		const linked = await open("deep.html", { fragment: "v=icicle&" + (await fragment(page)).match(/s=[^&]*/)[0].replace("level1024", "level1000") });
+		await until(linked, () => document.querySelector(".flame").scrollTop > 1000);
+		ok("1,024 deep: a link brings what it selects into sight", await linked.locator(".mark:not(.hover)").isVisible());
+		await done("1,024 deep, linked", linked);
 		ok("1,024 deep: its row is in sight", await page.locator(".mark:not(.hover)").isVisible());
 		for (const key of ["1", "3", "4", "5", "6"])
 			await page.evaluate(() => document.activeElement.blur()).then(() => page.keyboard.press(key));
@@ -551,6 +637,9 @@ const tests = {
 		ok("1,000,000 stacks: counted", (await text(page, "#facts")).startsWith("1,000,000 samples"));
 		await page.fill("#search", "u999999");
 		is("1,000,000 stacks: searched", await text(page, "#matched"), "1 function, < 0.1 %");
+		await page.press("#search", "Enter");
+		is("1,000,000 stacks: one too narrow to be drawn is found and zoomed to", await selected(page), "u999999");
+		await page.goBack();
 		await page.fill("#search", "");
 		await page.evaluate(() => document.activeElement.blur());
 		for (const key of "345612")

@@ -2,25 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The page in a real browser: what tests/browser/page.js does to it in Chromium, without a display.
-# Needs no root. The pictures it takes stay in build/browser, to look at.
+# Needs no root.
 
-# shellcheck source=../lib.sh
-. "$(dirname "$0")/../lib.sh"
-
-CHROMIUM=$(command -v chromium)
-build=${WICK_BUILD:-$tests_dir/../build}
-export CHROMIUM WICK NODE_PATH=$build/browser/node_modules
-if [ -z "$CHROMIUM" ] || [ ! -d "$NODE_PATH/playwright-core" ]; then
-	skip_all 'no Chromium, or nothing to drive it with: scripts/setup test installs both'
-fi
-
-cd "$T" || exit 1
-# made FILE OPTION... <FOLDED
-made() {
-	local file=$1
-	shift
-	"$WICK" convert - -o "$file" "$@" || exit 1
-}
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
 
 cp "$tests_dir/golden/busy.wick" . || exit 1
 "$WICK" convert busy.wick -o busy.html || exit 1
@@ -50,5 +35,4 @@ perl -0pe 's{(id="data">.{400}).{40}}{$1 . "A" x 40}es' busy.html >damaged.html
 perl -0pe 's{(id="data">.{400})[^<]*}{$1}s' busy.html >cut.html
 perl -0pe 's{(id="data">).{4}}{$1!!!!}s' busy.html >nonsense.html
 
-node "$tests_dir/browser/page.js" "$T" "$build/browser"
-exit
+drive page.js

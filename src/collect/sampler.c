@@ -41,8 +41,7 @@
 struct sampler {
 	struct sampler_bpf *skel;
 	struct wire_counters *closed; /* by CPU: of the windows that are closed */
-	struct wire_tallies
-		*tallies; /* mapped: generation * cpus + cpu; NULL: the counts of all CPUs are kept together */
+	struct wire_tallies *tallies; /* mapped: generation * cpus + cpu; NULL: all CPUs count together */
 	struct wire_cpu *cpus_shared; /* mapped */
 	unsigned int cpus;
 	bool has_tree;

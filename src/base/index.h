@@ -22,7 +22,7 @@ struct index_slot {
 
 struct index {
 	struct index_slot *slots; /* cap, and the first few again behind them */
-	size_t cap; /* not more than there are hashes */
+	size_t cap;               /* not more than there are hashes */
 	size_t len;
 };
 
@@ -46,8 +46,8 @@ static inline size_t index_start(const struct index *index, uint32_t hash)
 #define INDEX_STEP 4 /* slots that are looked at together */
 
 /*
- * The next number under this hash; 0 when there is no more. At least a quarter of the slots is free. How far it is cannot
- * be foreseen, so a few slots are looked at without a branch for each. Behind a free one there is none of that hash.
+ * The next number under this hash; 0 when there is no more. At least a quarter of the slots is free. How far it is
+ * cannot be foreseen, so a few are looked at without a branch for each; behind a free one there is none of that hash.
  */
 static inline uint32_t index_next(const struct index *index, uint32_t hash, size_t *at)
 {

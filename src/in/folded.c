@@ -615,7 +615,8 @@ static size_t take_pieces(const struct folded *folded, struct text stack, size_t
 		size_t start = index_start(&folded->index, pieces[i].hash);
 
 		pieces[i].known = index_next(&folded->index, pieces[i].hash, &start);
-		__builtin_prefetch(&folded->known[pieces[i].known]);
+		if (pieces[i].known)
+			__builtin_prefetch(&folded->known[pieces[i].known]);
 	}
 	return len;
 }

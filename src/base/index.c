@@ -32,6 +32,8 @@ static void put(struct index *index, struct index_slot slot)
 	while (index->slots[at].number)
 		at = at + 1 < index->cap ? at + 1 : 0;
 	index->slots[at] = slot;
+	if (at < INDEX_STEP - 1)
+		index->slots[index->cap + at] = slot;
 }
 
 static int grow(struct index *index, size_t cap)
@@ -40,7 +42,7 @@ static int grow(struct index *index, size_t cap)
 
 	if (cap > CAP_MAX)
 		return -ENOMEM;
-	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
+	bigger.slots = calloc(bigger.cap + INDEX_STEP - 1, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
 	index_large_pages(bigger.slots, bigger.cap * sizeof(*bigger.slots));

@@ -26,6 +26,7 @@
 #define NO_FRAME (PROFILE_FULL - 1) /* a line that may stand among frames and is none */
 
 #define MODULES 64 /* a power of two */
+#define EIGHT_BLANKS "        "
 #define WAITING 64
 #define KNOWN_START 20
 
@@ -50,6 +51,7 @@ struct waiting {
 	uint64_t address; /* 0 in user space */
 	size_t number;    /* of the line */
 	uint32_t hash;
+	uint32_t known; /* under this hash, the first; 0: none */
 };
 
 /* A sample that is being added to the profile. */
@@ -318,6 +320,8 @@ static uint32_t frame_of(struct perf *perf, const struct waiting *one)
 	size_t at = index_start(&perf->index, one->hash);
 	uint32_t number, frame;
 
+	if (one->known && is_known(perf, one->known, &one->key))
+		return perf->known[one->known].frame;
 	while ((number = index_next(&perf->index, one->hash, &at)))
 		if (is_known(perf, number, &one->key))
 			return perf->known[number].frame;
@@ -348,11 +352,12 @@ static int settle(struct perf *perf)
 
 	perf->waiting_len = 0;
 	for (size_t i = 0; i < len; i++) {
-		size_t at = index_start(&perf->index, perf->waiting[i].hash);
-		uint32_t number = index_next(&perf->index, perf->waiting[i].hash, &at);
+		struct waiting *one = &perf->waiting[i];
+		size_t at = index_start(&perf->index, one->hash);
 
-		if (number)
-			__builtin_prefetch(&perf->known[number]);
+		one->known = index_next(&perf->index, one->hash, &at);
+		if (one->known)
+			__builtin_prefetch(&perf->known[one->known]);
 	}
 	for (size_t i = 0; i < len; i++) {
 		const struct waiting *one = &perf->waiting[i];
@@ -538,7 +543,7 @@ static int read_line(struct perf *perf, struct span line)
 	size_t indent = 0;
 
 	while (indent < line.len && span_is_blank(line.data[indent]))
-		indent++;
+		indent += span_begins(span_from(line, indent), EIGHT_BLANKS) ? strlen(EIGHT_BLANKS) : 1;
 	if (indent == line.len)
 		return close_sample(perf);
 	if (!indent && line.data[0] == '#') {

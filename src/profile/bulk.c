@@ -15,7 +15,6 @@
 #include "profile/profile.h"
 
 #define BATCH BULK_MOST
-#define AHEAD 8      /* stacks */
 #define FRAMES 16384 /* a stack may be longer; then it ends its batch */
 
 struct stack {
@@ -162,37 +161,6 @@ static void add_rest(struct bulk *bulk, struct stack *stack)
 				  nodes + stack->found);
 }
 
-static size_t new_nodes(const struct stack *stack)
-{
-	return stack->depth - (stack->found > stack->shared ? stack->found : stack->shared);
-}
-
-/*
- * Adds what is left of all stacks. Numbers of nodes that will be new can be foreseen, but for what stacks of the same
- * batch have in common: so places are fetched a few stacks ahead.
- */
-static void add_rests(struct bulk *bulk)
-{
-	size_t coming = 0; /* new nodes between the stack that is added and the one that is fetched for */
-
-	for (size_t i = 1; i < bulk->count + AHEAD; i++) {
-		if (i < bulk->count) {
-			const struct stack *stack = &bulk->stacks[i];
-			size_t fresh = new_nodes(stack);
-			uint32_t next = profile_count(bulk->profile, PROFILE_NODES) + (uint32_t)coming;
-
-			if (fresh > 1)
-				profile_fetch_chain(bulk->profile, next,
-						    bulk->frames + stack->first + stack->depth - fresh + 1, fresh - 1);
-			coming += fresh;
-		}
-		if (i > AHEAD) {
-			coming -= new_nodes(&bulk->stacks[i - AHEAD]);
-			add_rest(bulk, &bulk->stacks[i - AHEAD]);
-		}
-	}
-}
-
 /* The last stack becomes the one before the next. */
 static void start_again(struct bulk *bulk)
 {
@@ -219,7 +187,8 @@ int bulk_flush(struct bulk *bulk)
 			active[len++] = (uint16_t)i;
 	for (size_t level = 0; len; level++)
 		len = find_level(bulk, active, len, level);
-	add_rests(bulk);
+	for (size_t i = 1; i < bulk->count; i++)
+		add_rest(bulk, &bulk->stacks[i]);
 	for (size_t i = 1; i < bulk->count; i++) {
 		const struct stack *stack = &bulk->stacks[i];
 

@@ -29,12 +29,16 @@ struct diff_memory {
 	struct intern *functions; /* name, separator, module */
 };
 
-/* The tree of one profile on the way to its totals. */
+/* A node of one profile, on the way to its total. */
+struct place {
+	uint64_t total;
+	uint32_t first, next; /* its first child, its next sibling */
+};
+
 struct sums {
-	uint64_t *totals;       /* by node */
-	uint32_t *first, *next; /* its first child, its next sibling */
-	uint32_t *function_of;  /* by frame */
-	uint32_t *active;       /* by function: how often it is on the path */
+	struct place *places;  /* by node */
+	uint32_t *function_of; /* by frame */
+	uint32_t *active;      /* by function: how often it is on the path */
 };
 
 void diff_free(struct diff *diff)
@@ -103,36 +107,39 @@ static int grow_functions(struct diff *diff)
 /* A parent has a smaller number than its children: one pass downwards adds everything up. */
 static void add_up(const struct profile *profile, struct sums *sums)
 {
-	for (uint32_t i = profile_count(profile, PROFILE_NODES) - 1; i; i--) {
-		uint32_t parent = profile_node(profile, i)->parent;
+	const struct profile_node *nodes = profile_node(profile, 0);
 
-		sums->totals[parent] += sums->totals[i];
-		sums->next[i] = sums->first[parent];
-		sums->first[parent] = i;
+	for (uint32_t i = profile_count(profile, PROFILE_NODES) - 1; i; i--) {
+		struct place *parent = &sums->places[nodes[i].parent];
+
+		parent->total += sums->places[i].total;
+		sums->places[i].next = parent->first;
+		parent->first = i;
 	}
 }
 
 /* Down and up again without recursion: stacks may be as deep as a file says. */
 static void walk(struct diff *diff, const struct profile *profile, enum diff_side side, struct sums *sums)
 {
-	uint32_t at = sums->first[0];
+	const struct profile_node *nodes = profile_node(profile, 0);
+	uint32_t at = sums->places[0].first;
 
 	while (at) {
-		uint32_t function = sums->function_of[profile_node(profile, at)->frame];
+		uint32_t function = sums->function_of[nodes[at].frame];
 
 		if (!sums->active[function]++)
-			diff->functions[function].total[side] += sums->totals[at];
-		if (sums->first[at]) {
-			at = sums->first[at];
+			diff->functions[function].total[side] += sums->places[at].total;
+		if (sums->places[at].first) {
+			at = sums->places[at].first;
 			continue;
 		}
 		for (;;) {
-			sums->active[sums->function_of[profile_node(profile, at)->frame]]--;
-			if (sums->next[at]) {
-				at = sums->next[at];
+			sums->active[sums->function_of[nodes[at].frame]]--;
+			if (sums->places[at].next) {
+				at = sums->places[at].next;
 				break;
 			}
-			at = profile_node(profile, at)->parent;
+			at = nodes[at].parent;
 			if (!at)
 				return;
 		}
@@ -150,20 +157,18 @@ static void add_samples(struct diff *diff, const struct profile *profile, enum d
 		if (!sample->stack)
 			diff->functions[function].total[side] += sample->value;
 		else
-			sums->totals[sample->stack] += sample->value;
+			sums->places[sample->stack].total += sample->value;
 	}
 }
 
 static int add_profile(struct diff *diff, const struct profile *profile, enum diff_side side, diff_text *name,
 		       diff_text *module)
 {
-	uint32_t nodes = profile_count(profile, PROFILE_NODES);
-	autofree uint64_t *totals = calloc(nodes, sizeof(*totals));
-	autofree uint32_t *first = calloc(nodes, sizeof(*first)), *next = calloc(nodes, sizeof(*next));
+	autofree struct place *places = calloc(profile_count(profile, PROFILE_NODES), sizeof(*places));
 	autofree uint32_t *function_of = calloc(profile_count(profile, PROFILE_FRAMES), sizeof(*function_of));
 	autofree uint32_t *active = NULL;
-	struct sums sums = { totals, first, next, function_of, NULL };
-	int err = totals && first && next && function_of ? 0 : -ENOMEM;
+	struct sums sums = { places, function_of, NULL };
+	int err = places && function_of ? 0 : -ENOMEM;
 
 	err = err ? err : name_frames(diff, profile, name, module, &sums);
 	err = err ? err : grow_functions(diff);

@@ -20,7 +20,7 @@
 #include "profile/copy.h"
 #include "profile/profile.h"
 
-#define NODES_AT_ONCE 1024
+#define NODES_AT_ONCE 64
 #define NS_PER_US 1000
 
 static bool same_text(const struct profile *a, uint32_t left, const struct profile *b, uint32_t right)
@@ -42,31 +42,76 @@ static int check_units(const struct profile *into, const struct profile *from)
 }
 
 /*
- * Nodes of the other profile, in its order. Those whose parents are known are looked up together: a run ends before
- * the first one whose parent is in it.
+ * Which of these nodes of the other profile are there already, and as what; 0: it is not. Those whose parents are known
+ * are looked for together, those on them in the next turn.
  */
+static void find_nodes(const struct copy *copy, uint32_t first, uint32_t end, uint32_t *nodes)
+{
+	const struct profile_node *from = profile_node(copy->from, 0);
+	uint32_t waiting[NODES_AT_ONCE], asking[NODES_AT_ONCE], answers[NODES_AT_ONCE], len = 0;
+	struct profile_node asked[NODES_AT_ONCE];
+
+	for (uint32_t i = first; i < end; i++) {
+		waiting[len++] = i;
+		nodes[i] = PROFILE_FULL; /* not known yet */
+	}
+	while (len) { /* the first that waits has a parent that does not */
+		uint32_t left = 0, some = 0;
+
+		for (uint32_t i = 0; i < len; i++) {
+			const struct profile_node *node = &from[waiting[i]];
+			uint32_t parent = nodes[node->parent];
+
+			if (parent == PROFILE_FULL) {
+				waiting[left++] = waiting[i];
+			} else if (node->parent && !parent) {
+				nodes[waiting[i]] = PROFILE_NONE;
+			} else {
+				asked[some] = (struct profile_node){ parent, copy->frames[node->frame] };
+				asking[some++] = waiting[i];
+			}
+		}
+		profile_find_nodes(copy->to, asked, some, answers);
+		for (uint32_t i = 0; i < some; i++)
+			nodes[asking[i]] = answers[i];
+		len = left;
+	}
+}
+
+/* Whether no two frames of the other profile have become one: then no two of its nodes do. */
+static int frames_apart(const struct copy *copy, bool *ret)
+{
+	autofree bool *met = calloc(profile_count(copy->to, PROFILE_FRAMES), sizeof(*met));
+
+	*ret = true;
+	for (uint32_t i = 1; met && i < profile_count(copy->from, PROFILE_FRAMES); i++) {
+		*ret &= !met[copy->frames[i]];
+		met[copy->frames[i]] = true;
+	}
+	return met ? 0 : -ENOMEM;
+}
+
+/* First what is there is found, then what is not is added, so that nothing that was just added is looked through. */
 static int merge_nodes(const struct copy *copy, uint32_t *nodes)
 {
+	const struct profile_node *from = profile_node(copy->from, 0);
 	uint32_t count = profile_count(copy->from, PROFILE_NODES);
-	struct profile_node some[NODES_AT_ONCE];
+	bool apart;
+	int err = frames_apart(copy, &apart);
 
-	for (uint32_t first = 1; first < count;) {
-		uint32_t len = 0;
-
-		while (first + len < count && len < NODES_AT_ONCE) {
-			const struct profile_node *node = profile_node(copy->from, first + len);
-
-			if (node->parent >= first)
-				break;
-			some[len++] = (struct profile_node){ nodes[node->parent], copy->frames[node->frame] };
-		}
-		profile_add_nodes(copy->to, some, len, nodes + first);
-		for (uint32_t i = first; i < first + len; i++)
-			if (nodes[i] == PROFILE_FULL)
-				return -ENOMEM;
-		first += len;
+	for (uint32_t first = 1, end; first < count && !err; first = end) {
+		end = count - first < NODES_AT_ONCE ? count : first + NODES_AT_ONCE;
+		find_nodes(copy, first, end, nodes);
 	}
-	return 0;
+	for (uint32_t i = 1; i < count && !err; i++) {
+		uint32_t parent = nodes[from[i].parent], frame = copy->frames[from[i].frame];
+
+		if (!nodes[i])
+			nodes[i] = apart ? profile_append_node(copy->to, parent, frame)
+					 : profile_add_node(copy->to, parent, frame);
+		err = nodes[i] == PROFILE_FULL ? -ENOMEM : 0;
+	}
+	return err;
 }
 
 static int merge_samples(const struct copy *copy, const uint32_t *nodes, uint32_t *samples)

@@ -38,6 +38,7 @@ struct profile {
 	struct table tables[PROFILE_TABLES];
 	struct profile_meta *meta;
 	uint64_t seed[2];
+	uint32_t indexed; /* the last node that is in their index, or need not be */
 	uint32_t *firsts; /* node -> its first sample, or 0 */
 	size_t firsts_len, firsts_cap;
 };
@@ -237,7 +238,29 @@ static uint32_t hash_node(const struct profile *profile, const struct profile_no
 	return hash_words(profile, pair(node->parent, node->frame), 0, 0);
 }
 
-static uint32_t find_node(const struct profile *profile, const struct profile_node *node, uint32_t hash)
+/*
+ * A node that was added right after its parent is found there: most stacks end in a chain of such nodes, and they need
+ * no place in the index.
+ */
+static bool follows(const struct profile_node *node, uint32_t number)
+{
+	return node->parent + 1 == number;
+}
+
+static bool same_node(const struct profile_node *a, const struct profile_node *b)
+{
+	return a->parent == b->parent && a->frame == b->frame;
+}
+
+static bool is_next(const struct table *table, const struct profile_node *node)
+{
+	const struct profile_node *nodes = table->records;
+
+	return node->parent < table->len - 1 && same_node(&nodes[node->parent + 1], node);
+}
+
+/* One that does not follow its parent. */
+static uint32_t find_indexed(const struct profile *profile, const struct profile_node *node, uint32_t hash)
 {
 	const struct table *table = &profile->tables[PROFILE_NODES];
 	const struct profile_node *nodes = table->records;
@@ -245,149 +268,89 @@ static uint32_t find_node(const struct profile *profile, const struct profile_no
 	uint32_t number;
 
 	while ((number = index_next(&table->index, hash, &at)))
-		if (nodes[number].parent == node->parent && nodes[number].frame == node->frame)
+		if (same_node(&nodes[number], node))
 			break;
 	return number;
 }
 
-/* One that is not there. */
-static uint32_t append_node(struct profile *profile, const struct profile_node *node, uint32_t hash)
+uint32_t profile_append_node(struct profile *profile, uint32_t parent, uint32_t frame)
 {
-	if (!known(profile, PROFILE_NODES, node->parent) || !known(profile, PROFILE_FRAMES, node->frame))
+	struct table *table = &profile->tables[PROFILE_NODES];
+
+	if (parent >= table->len || !known(profile, PROFILE_FRAMES, frame) ||
+	    !table_reserve(table, sizeof(struct profile_node)))
 		return PROFILE_FULL;
-	return record_append(profile, PROFILE_NODES, hash, node);
+	((struct profile_node *)table->records)[table->len] = (struct profile_node){ parent, frame };
+	return table->len++;
 }
 
-static uint32_t add_node(struct profile *profile, const struct profile_node *node, uint32_t hash)
-{
-	uint32_t number = find_node(profile, node, hash);
-
-	return number ? number : append_node(profile, node, hash);
-}
-
-/* After profile_settle. */
-static bool nodes_again(struct profile *profile)
+/* The nodes that were added since the last search are put into the index. */
+static bool index_nodes(struct profile *profile)
 {
 	struct table *table = &profile->tables[PROFILE_NODES];
 	const struct profile_node *nodes = table->records;
 
-	if (table->index.len + 1 == table->len)
-		return true;
-	index_free(&table->index);
-	index_reserve(&table->index, table->len);
-	for (uint32_t i = 1; i < table->len; i++)
-		if (index_add(&table->index, hash_node(profile, &nodes[i]), i))
+	for (uint32_t i = profile->indexed + 1; i < table->len; profile->indexed = i++)
+		if (!follows(&nodes[i], i) && index_add(&table->index, hash_node(profile, &nodes[i]), i))
 			return false;
 	return true;
 }
 
 uint32_t profile_add_node(struct profile *profile, uint32_t parent, uint32_t frame)
 {
+	const struct table *table = &profile->tables[PROFILE_NODES];
 	const struct profile_node node = { .parent = parent, .frame = frame };
+	uint32_t number = PROFILE_NONE;
 
-	if (!nodes_again(profile))
-		return PROFILE_FULL;
-	return add_node(profile, &node, hash_node(profile, &node));
+	if (is_next(table, &node))
+		return parent + 1;
+	if (!follows(&node, table->len)) { /* else nothing is on its parent yet */
+		if (!index_nodes(profile))
+			return PROFILE_FULL;
+		number = find_indexed(profile, &node, hash_node(profile, &node));
+	}
+	return number ? number : profile_append_node(profile, parent, frame);
 }
 
-/* Fetches what looking for these hashes will read: the slots, then the records they lead to. */
-static void fetch_nodes(const struct table *table, const uint32_t *hashes, size_t len)
+/* What looking for them will read is fetched for all before it is waited for: the slots, then the records. */
+static void find_some(const struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret)
 {
-	const struct profile_node *nodes = table->records;
+	const struct table *table = &profile->tables[PROFILE_NODES];
+	const struct profile_node *records = table->records;
+	uint32_t hashes[FETCH_MAX];
+	size_t at[FETCH_MAX];
 
-	for (size_t i = 0; i < len; i++)
-		index_fetch(&table->index, hashes[i]);
 	for (size_t i = 0; i < len; i++) {
-		size_t at = index_start(&table->index, hashes[i]);
-		uint32_t number = index_next(&table->index, hashes[i], &at);
-
-		if (number)
-			__builtin_prefetch(&nodes[number]);
+		ret[i] = is_next(table, &nodes[i]) ? nodes[i].parent + 1 : PROFILE_NONE;
+		hashes[i] = hash_node(profile, &nodes[i]);
+		at[i] = index_start(&table->index, hashes[i]);
+		if (!ret[i])
+			index_fetch(&table->index, hashes[i]);
 	}
-}
-
-void profile_add_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret)
-{
-	if (!nodes_again(profile)) {
-		for (size_t i = 0; i < len; i++)
-			ret[i] = PROFILE_FULL;
-		return;
+	for (size_t i = 0; i < len; i++) {
+		if (!ret[i])
+			ret[i] = index_next(&table->index, hashes[i], &at[i]);
+		__builtin_prefetch(&records[ret[i]]);
 	}
-	while (len) {
-		size_t some = len < FETCH_MAX ? len : FETCH_MAX;
-		uint32_t hashes[FETCH_MAX];
-
-		for (size_t i = 0; i < some; i++)
-			hashes[i] = hash_node(profile, &nodes[i]);
-		fetch_nodes(&profile->tables[PROFILE_NODES], hashes, some);
-		for (size_t i = 0; i < some; i++)
-			ret[i] = add_node(profile, &nodes[i], hashes[i]);
-		nodes += some;
-		ret += some;
-		len -= some;
-	}
+	for (size_t i = 0; i < len; i++)
+		while (ret[i] && !same_node(&records[ret[i]], &nodes[i]))
+			ret[i] = index_next(&table->index, hashes[i], &at[i]);
 }
 
 void profile_find_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret)
 {
-	bool can = nodes_again(profile);
-
-	for (size_t from = 0; from < len; from += FETCH_MAX) {
-		size_t some = len - from < FETCH_MAX ? len - from : FETCH_MAX;
-		uint32_t hashes[FETCH_MAX];
-
-		for (size_t i = 0; i < some; i++)
-			hashes[i] = hash_node(profile, &nodes[from + i]);
-		fetch_nodes(&profile->tables[PROFILE_NODES], hashes, some);
-		for (size_t i = 0; i < some; i++)
-			ret[from + i] = can ? find_node(profile, &nodes[from + i], hashes[i]) : PROFILE_NONE;
+	if (!index_nodes(profile)) {
+		memset(ret, 0, len * sizeof(*ret));
+		return;
 	}
-}
-
-/* Nodes on one that is new itself: there are none yet, and their numbers are known, so places are fetched for all. */
-static void append_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret)
-{
-	const struct table *table = &profile->tables[PROFILE_NODES];
-
-	while (len) {
-		size_t some = len < FETCH_MAX ? len : FETCH_MAX;
-		struct profile_node nodes[FETCH_MAX];
-		uint32_t hashes[FETCH_MAX];
-
-		for (size_t i = 0; i < some; i++) {
-			nodes[i] = (struct profile_node){ i ? table->len + (uint32_t)i - 1 : parent, frames[i] };
-			hashes[i] = hash_node(profile, &nodes[i]);
-			index_fetch(&table->index, hashes[i]);
-		}
-		for (size_t i = 0; i < some; i++)
-			ret[i] = append_node(profile, &nodes[i], hashes[i]); /* on one that failed it fails */
-		parent = ret[some - 1];
-		frames += some;
-		ret += some;
-		len -= some;
-	}
+	for (size_t from = 0; from < len; from += FETCH_MAX)
+		find_some(profile, nodes + from, len - from < FETCH_MAX ? len - from : FETCH_MAX, ret + from);
 }
 
 void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret)
 {
-	for (size_t i = 0; i < len; i++) {
-		uint32_t before = profile->tables[PROFILE_NODES].len;
-
+	for (size_t i = 0; i < len; i++)
 		ret[i] = parent = profile_add_node(profile, parent, frames[i]);
-		if (parent == before) {
-			append_chain(profile, parent, frames + i + 1, len - i - 1, ret + i + 1);
-			return;
-		}
-	}
-}
-
-void profile_fetch_chain(const struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len)
-{
-	for (size_t i = 0; i < len && i < FETCH_MAX; i++) {
-		const struct profile_node node = { parent + (uint32_t)i, frames[i] };
-
-		index_fetch(&profile->tables[PROFILE_NODES].index, hash_node(profile, &node));
-	}
 }
 
 uint32_t profile_add_process(struct profile *profile, uint32_t pid, uint64_t start)
@@ -679,6 +642,7 @@ int profile_take_stacks(struct profile *profile, struct profile_stacks *ret)
 					nodes->len,     samples->len,     events->len };
 	index_free(&nodes->index);
 	index_free(&samples->index);
+	profile->indexed = 0;
 	profile->firsts_len = 0;
 	*nodes = fresh[0];
 	*samples = fresh[1];
@@ -714,12 +678,13 @@ void profile_expect_nodes(struct profile *profile, uint32_t count)
 	index_large_pages(records, count * sizeof(*records));
 	table->records = records;
 	table->cap = count;
-	index_reserve(&table->index, count);
+	index_reserve(&table->index, (size_t)((double)count * (double)table->index.len / table->len));
 }
 
 void profile_settle(struct profile *profile)
 {
 	index_free(&profile->tables[PROFILE_NODES].index);
+	profile->indexed = 0;
 	free(profile->firsts);
 	profile->firsts = NULL;
 	profile->firsts_len = profile->firsts_cap = 0;

@@ -150,9 +150,8 @@ void profile_find_nodes(struct profile *profile, const struct profile_node *node
 			uint32_t *ret); /* 0: none */
 /* One on the other, from the parent to the leaf: frames[0] is the parent's callee. */
 void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len, uint32_t *ret);
-/* Begins to fetch what adding them will need, if their parent will have that number and each of them the next one. */
-void profile_fetch_chain(const struct profile *profile, uint32_t parent, const uint32_t *frames, size_t len);
-void profile_add_nodes(struct profile *profile, const struct profile_node *nodes, size_t len, uint32_t *ret);
+/* One of which it is known that it is not there. */
+uint32_t profile_append_node(struct profile *profile, uint32_t parent, uint32_t frame);
 int profile_add_samples(struct profile *profile, const struct profile_sample *samples, size_t len, uint32_t *ret);
 uint32_t profile_add_event(struct profile *profile, const struct profile_event *event);
 /* Labels of a set are pairs of strings, sorted by key. A set is found by adding one pair to another set. */

@@ -91,6 +91,24 @@ static void test_lines(void **state)
 	assert_reads("sh;a 0\nsh;b 18446744073709551615\n", "sh;b 18446744073709551615\n");
 }
 
+/* Frames of every length, alike but for their last letter, in a line that the file ends with and in one before it. */
+static void test_lengths(void **state)
+{
+	(void)state;
+	for (int len = 1; len <= 70; len++) {
+		autobuf struct buf text = { 0 }, out = { 0 };
+		struct profile *profile;
+
+		buf_addf(&text, "sh;%0*d;%0*d;%0*d 2\nsh;%0*d;%0*d 1", len, 1, len, 2, len, 1, len, 3, len, 1);
+		profile = read_text(text.data);
+		assert_int_equal(out_folded(profile, &out), 0);
+		buf_addc(&text, '\n');
+		assert_string_equal(out.data, text.data);
+		assert_int_equal(profile_count(profile, PROFILE_FRAMES), 1 + 3);
+		profile_free(profile);
+	}
+}
+
 static void test_bad_lines(void **state)
 {
 	(void)state;
@@ -210,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reads_what_wick_writes),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_bad_lines),
 		cmocka_unit_test(test_other_files),
 		cmocka_unit_test(test_depth_is_bounded),

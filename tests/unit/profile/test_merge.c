@@ -67,6 +67,53 @@ static void test_folded(void **state)
 	profile_free(into);
 }
 
+/* Two frames that differed until one was given its name: so do the nodes on them. */
+static void test_frames_become_one(void **state)
+{
+	struct profile *into = read_text("sh;a 1\n"), *from;
+	struct profile_frame named = { .kind = FRAME_USER, .address = 5 };
+	uint32_t first, second, leaf;
+
+	(void)state;
+	assert_int_equal(profile_new(&from), 0);
+	first = profile_add_frame(from, &named);
+	named.name = profile_string(from, "x");
+	second = profile_add_frame(from, &named);
+	assert_int_not_equal(first, second);
+	profile_frame(from, first)->name = named.name;
+	leaf = example_frame(from, FRAME_USER, 0, 7, "y");
+	for (uint32_t value = 1; value <= 2; value++) {
+		uint32_t node = profile_add_node(from, PROFILE_NONE, value == 1 ? first : second);
+		struct profile_sample sample = { .value = value, .stack = profile_add_node(from, node, leaf) };
+
+		profile_add_sample(from, &sample);
+	}
+	assert_int_equal(profile_count(from, PROFILE_NODES), 1 + 4);
+	assert_int_equal(merge_into(into, from), 0);
+	assert_int_equal(profile_count(into, PROFILE_NODES), 1 + 1 + 2);
+	assert_int_equal(profile_count(into, PROFILE_SAMPLES), 1 + 2);
+	assert_int_equal(profile_sample(into, 2)->value, 3);
+	profile_free(from);
+	profile_free(into);
+}
+
+/* Stacks in three profiles: what the first merge added is found by the second. */
+static void test_third(void **state)
+{
+	struct profile *into = read_text("sh;a;b 1\n");
+	struct profile *from = read_text("sh;a;c;d 1\nsh;a;e 1\nsh;a;c;f 1\n");
+	autobuf struct buf out = { 0 };
+
+	(void)state;
+	assert_int_equal(merge_into(into, from), 0);
+	assert_int_equal(merge_into(into, from), 0);
+	assert_int_equal(profile_count(into, PROFILE_NODES), 1 + 6);
+	assert_int_equal(out_folded(into, &out), 0);
+	assert_string_equal(out.data, "sh;a;c;d 2\nsh;a;c;f 2\nsh;a;e 2\nsh;a;b 1\n");
+	profile_free(from);
+	profile_free(into);
+}
+
 /* The same profile again: nothing is new, everything counts twice. */
 static void test_twice(void **state)
 {
@@ -182,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_folded), cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_meta),   cmocka_unit_test(test_events),
 		cmocka_unit_test(test_units),  cmocka_unit_test(test_pids_without_a_start),
+		cmocka_unit_test(test_third),  cmocka_unit_test(test_frames_become_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

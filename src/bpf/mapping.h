@@ -204,7 +204,6 @@ static __always_inline void mapping_begin(struct scratch *s)
 	set->tables = tables;
 	set->second = second;
 	set->born = s->now;
-	set->groups = 0;
 	set->next = 0;
 	for (int i = 0; i < MAPPINGS; i++)
 		set->items[i].start = set->items[i].end = 0;

@@ -144,19 +144,6 @@ __attribute__((noinline)) int sample_event(__u32 which)
 	return 0;
 }
 
-/* The id of the task's cgroup is three pointers away, none of them in a cache. What a process is in seldom changes. */
-static __always_inline __u64 sample_group(struct scratch *s, struct task_struct *task)
-{
-	struct mapping_set *set = mapping_set(s);
-	__u64 groups = (__u64)BPF_CORE_READ(task, cgroups);
-
-	if (WIRE_RARE(set->groups != groups)) {
-		set->groups = groups;
-		set->cgroup = bpf_get_current_cgroup_id();
-	}
-	return set->cgroup;
-}
-
 /* Takes the stacks and counts them. The counter to raise. */
 static __always_inline int sample_take(struct scratch *s, struct task_struct *task, struct arch_context *ctx,
 				       struct wire_counters *c)
@@ -171,12 +158,9 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 	s->mm = (__u64)BPF_CORE_READ(task, mm);
 	if (settings.user && s->mm && task_user_regs(task, ctx, s)) {
 		walk_user(s->which);
-		key->cgroup = sample_group(s, task);
 		if (WIRE_RARE(s->early) && early_send(s->which))
 			return WIRE_total_deferred;
 		key->user = s->hash;
-	} else {
-		key->cgroup = bpf_get_current_cgroup_id();
 	}
 	if (WIRE_RARE(!count_again(s->generation, key))) {
 		lost = sample_new(s->which);
@@ -211,6 +195,7 @@ static __always_inline int sample_tick(struct scratch *s, struct arch_context *c
 	c->value[WIRE_total_taken]++;
 	if (settings.threads)
 		s->key.tid = task_pid_here(task);
+	s->key.cgroup = bpf_get_current_cgroup_id();
 	return sample_take(s, task, ctx, c);
 }
 

@@ -47,8 +47,6 @@ struct mapping_set {
 	__u32 tables;  /* session.tables */
 	__u64 second;  /* about */
 	__u64 born;    /* when it began anew */
-	__u64 groups;  /* the cgroups of the thread that was last sampled, */
-	__u64 cgroup;  /* and the id of the one that counts */
 	__u32 next;    /* to be replaced */
 	__u32 last;    /* found */
 	struct mapping items[MAPPINGS];

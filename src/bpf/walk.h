@@ -114,23 +114,13 @@ __attribute__((noinline)) int walk_search(__u32 which)
 	return slab->cells[(page->start + page->count + low) & (WIRE_SLAB_CELLS - 1)];
 }
 
-/* Code that is close together has its rows in the same memory page. */
-static __always_inline __u64 walk_row_index(__u32 table, __u64 offset)
-{
-	__u64 page = (offset >> WIRE_PAGE_SHIFT) + table, at = (offset ^ offset >> 9) % (ROW_CACHE / 4);
-
-	at += page * (ROW_CACHE / 4);
-	asm volatile("" : "+r"(at)); /* or the verifier of 5.10 does not see that the mask bounds it */
-	return at & (ROW_CACHE - 1);
-}
-
 /* The same by way of the CPU's cache. What is found is copied: most frames are then one look-up. */
 static __always_inline struct wire_rule *walk_rule(struct scratch *s, __u32 which, const struct wire_table *table,
 						   __u64 offset)
 {
 	__u64 key =
 		((__u64)table->id << 40 ^ offset) + ((__u64)session.epoch << 60); /* an epoch marks its pages anew */
-	struct cached_row *row = &s->rows[walk_row_index(table->id, offset)];
+	struct cached_row *row = &s->rows[(offset ^ offset >> 9 ^ table->id << 4) & (ROW_CACHE - 1)];
 	struct wire_rule *rule;
 	__u32 index;
 

@@ -502,6 +502,21 @@ static int choose_type(struct pprof *pprof)
 
 /* ---- All of it ---- */
 
+static uint32_t add_remarks(struct pprof *pprof)
+{
+	buf_clear(&pprof->text);
+	for (size_t i = 0; i < pprof->file.comments_len && pprof->text.len < PROFILE_REMARKS_MAX; i++) {
+		struct span comment = string_at(pprof, pprof->file.comments[i]);
+
+		if (pprof->text.len)
+			buf_adds(&pprof->text, "\n");
+		buf_add(&pprof->text, comment.data, comment.len);
+	}
+	if (pprof->text.len > PROFILE_REMARKS_MAX)
+		pprof->text.len = PROFILE_REMARKS_MAX;
+	return pprof->text.len ? profile_bytes(pprof->profile, pprof->text.data, pprof->text.len) : 0;
+}
+
 static void set_meta(struct pprof *pprof)
 {
 	struct profile_meta *meta = profile_meta(pprof->profile);
@@ -511,6 +526,9 @@ static void set_meta(struct pprof *pprof)
 	meta->wall_ns = pprof->file.time_ns <= INT64_MAX ? pprof->file.time_ns : 0;
 	meta->duration_ns = pprof->file.duration_ns <= INT64_MAX ? pprof->file.duration_ns : 0;
 	meta->period = pprof->file.period <= INT64_MAX ? pprof->file.period : 0;
+	meta->drop_frames = add_string(pprof, pprof->file.drop_frames);
+	meta->keep_frames = add_string(pprof, pprof->file.keep_frames);
+	meta->remarks = add_remarks(pprof);
 	if (samples) {
 		meta->unit = profile_string(pprof->profile, "samples");
 		meta->event = add_string(pprof, pprof->file.period_type.type);

@@ -231,9 +231,31 @@ static int add_string(struct pprof_file *file, struct span bytes)
 	return 0;
 }
 
+static int add_comments(struct pprof_file *file, const struct proto_field *field)
+{
+	unsigned char scratch[10];
+	struct cursor in = proto_numbers(field, scratch);
+	uint64_t number;
+
+	while (proto_number(&in, &number)) {
+		uint64_t *comment = ADD(file, comments);
+
+		if (!comment)
+			return -ENOMEM;
+		*comment = number;
+	}
+	return 0;
+}
+
 static int add_number(struct pprof_file *file, const struct proto_field *field)
 {
 	switch (field->number) {
+	case 7:
+		file->drop_frames = field->value;
+		break;
+	case 8:
+		file->keep_frames = field->value;
+		break;
 	case 9:
 		file->time_ns = field->value;
 		break;
@@ -254,6 +276,8 @@ static int add_number(struct pprof_file *file, const struct proto_field *field)
 
 static int add_field(struct pprof_file *file, const struct proto_field *field)
 {
+	if (field->number == 13)
+		return add_comments(file, field);
 	if (field->wire != WIRE_BYTES)
 		return add_number(file, field);
 	switch (field->number) {
@@ -305,6 +329,7 @@ void pprof_file_free(struct pprof_file *file)
 	free(file->locations);
 	free(file->functions);
 	free(file->lines);
+	free(file->comments);
 	map_free(&file->mapping_ids);
 	map_free(&file->location_ids);
 	map_free(&file->function_ids);

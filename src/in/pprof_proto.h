@@ -65,6 +65,9 @@ struct pprof_file {
 	struct pprof_type types[PPROF_TYPES_MAX], period_type;
 	size_t types_len;
 	uint64_t default_type, period, time_ns, duration_ns;
+	uint64_t drop_frames, keep_frames; /* strings */
+	uint64_t *comments;                /* the same */
+	size_t comments_len;
 	size_t samples;
 	size_t end; /* up to this byte it could be read */
 };

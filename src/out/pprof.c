@@ -538,12 +538,29 @@ static void put_sample(struct pprof *pprof, uint32_t number)
 
 /* ---- The rest ---- */
 
+static void put_remarks(struct pprof *pprof, uint32_t remarks)
+{
+	size_t left;
+	const char *text = profile_text(pprof->profile, remarks, &left);
+
+	while (left) {
+		const char *end = memchr(text, '\n', left);
+		size_t len = end ? (size_t)(end - text) : left;
+
+		text_escape(&pprof->text, text, len, NULL);
+		put_number(pprof->out, 13, take_text(pprof));
+		text += len + !!end;
+		left -= len + !!end;
+	}
+}
+
 /* One that begins with # is for `pprof -comments` alone; the others stand above every table. */
 static void put_comments(struct pprof *pprof)
 {
 	const struct profile_meta *meta = profile_meta(pprof->profile);
 	const uint32_t facts[] = { meta->command, meta->host, meta->kernel, meta->arch };
 
+	put_remarks(pprof, meta->remarks);
 	for (uint32_t i = 1; i < profile_count(pprof->profile, PROFILE_COUNTERS); i++)
 		if (advice_line(pprof->profile, i, true, &pprof->text))
 			put_number(pprof->out, 13, take_text(pprof));
@@ -573,6 +590,8 @@ static void put_facts(struct pprof *pprof)
 		put_number(pprof->out, 12, scaled(meta->period, 1));
 	}
 	put_number(pprof->out, 14, text_of(pprof, last->type));
+	put_number(pprof->out, 7, profile_string_of(pprof, meta->drop_frames));
+	put_number(pprof->out, 8, profile_string_of(pprof, meta->keep_frames));
 }
 
 static void put_all(struct pprof *pprof)

@@ -136,12 +136,15 @@ static void put_meta(const struct profile *profile, struct buf *out)
 	const uint64_t numbers[] = { WICK_META_NUMBERS(FIELD) };
 	const uint32_t strings[] = { WICK_META_STRINGS(FIELD) };
 #undef FIELD
+	size_t strings_len = sizeof(strings) / sizeof(strings[0]);
 
+	while (strings_len > WICK_META_STRINGS_LEAST && !strings[strings_len - 1])
+		strings_len--;
 	buf_varint(out, sizeof(numbers) / sizeof(numbers[0]));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		buf_varint(out, numbers[i]);
-	buf_varint(out, sizeof(strings) / sizeof(strings[0]));
-	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+	buf_varint(out, strings_len);
+	for (size_t i = 0; i < strings_len; i++)
 		put_text(profile, strings[i], out);
 }
 

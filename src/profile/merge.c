@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
 #include "profile/copy.h"
@@ -159,6 +160,25 @@ static uint64_t same_or_0(uint64_t a, uint64_t b)
 	return a == b ? a : 0;
 }
 
+/* The remarks of both, those of the second behind the first, unless they are the same. */
+static uint32_t merge_remarks(const struct copy *copy, uint32_t into, uint32_t from)
+{
+	autobuf struct buf both = { 0 };
+	const char *text;
+	size_t len;
+
+	if (!into || !from || into == from)
+		return into ? into : from;
+	text = profile_text(copy->to, into, &len);
+	buf_add(&both, text, len);
+	text = profile_text(copy->to, from, &len);
+	if (len && len < both.len && !memcmp(both.data + both.len - len, text, len)) /* of a third one like it */
+		return into;
+	buf_adds(&both, "\n");
+	buf_add(&both, text, len);
+	return buf_error(&both) || both.len > PROFILE_REMARKS_MAX ? into : profile_bytes(copy->to, both.data, both.len);
+}
+
 static void merge_meta(const struct copy *copy)
 {
 	struct profile_meta *into = profile_meta(copy->to);
@@ -185,6 +205,9 @@ static void merge_meta(const struct copy *copy)
 	into->arch = (uint32_t)same_or_0(into->arch, copy->strings[from->arch]);
 	into->version = (uint32_t)same_or_0(into->version, copy->strings[from->version]);
 	into->command = (uint32_t)same_or_0(into->command, copy->strings[from->command]);
+	into->drop_frames = (uint32_t)same_or_0(into->drop_frames, copy->strings[from->drop_frames]);
+	into->keep_frames = (uint32_t)same_or_0(into->keep_frames, copy->strings[from->keep_frames]);
+	into->remarks = merge_remarks(copy, into->remarks, copy->strings[from->remarks]);
 }
 
 /* What a recording needed at most, or first, is no sum. */

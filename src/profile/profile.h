@@ -100,6 +100,8 @@ struct profile_counter {
 	uint64_t value;
 };
 
+#define PROFILE_REMARKS_MAX (1U << 20) /* bytes */
+
 /* What was done and on what. Strings by number; 0 where not known. */
 struct profile_meta {
 	uint64_t hz;          /* 0 when a period was asked for instead */
@@ -117,6 +119,9 @@ struct profile_meta {
 	uint32_t arch;
 	uint32_t version;      /* of wick */
 	uint32_t command;      /* the command line */
+	uint32_t remarks;      /* of other tools, a line each */
+	uint32_t drop_frames;  /* regular expressions for pprof: what it does not show, */
+	uint32_t keep_frames;  /* and of that what it does */
 	uint64_t kernel_base;  /* address of _text when sampled, so that addresses mean something elsewhere; or 0 */
 	uint64_t busy_user_us; /* of the whole machine while sampling */
 	uint64_t busy_kernel_us;

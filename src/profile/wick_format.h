@@ -64,6 +64,7 @@
 	FIELD(busy_kernel_us)    \
 	FIELD(idle_us)
 
+#define WICK_META_STRINGS_LEAST 8 /* those behind are written only up to the last that says something */
 #define WICK_META_STRINGS(FIELD) \
 	FIELD(event)             \
 	FIELD(unit)              \
@@ -72,7 +73,10 @@
 	FIELD(kernel_build_id)   \
 	FIELD(arch)              \
 	FIELD(version)           \
-	FIELD(command)
+	FIELD(command)           \
+	FIELD(remarks)           \
+	FIELD(drop_frames)       \
+	FIELD(keep_frames)
 
 /*
  * Over the header as well, so that a damaged tag or length is not taken for an unknown section. Who reads or writes

@@ -60,6 +60,10 @@ reads "-tags" -tags -sample_index=samples "$T/busy.pb.gz"
 ok "-tags: a process" grep -qE '^ +852 .*: 812$' "$T/stdout"
 reads "-comments" -comments "$T/busy.pb.gz"
 ok "-comments: what made it" grep -qx '# wick 0.1.0, wick record --threads 10, shop1, 6.1.0, x86_64' "$T/stdout"
+run "$WICK" convert "$T/busy.pb.gz" -o "$T/comments.wick"
+run "$WICK" merge "$T/comments.wick" "$T/busy.pb.gz" -o "$T/comments.pb.gz"
+reads "-comments, by way of .wick" -comments "$T/comments.pb.gz"
+is "-comments, by way of .wick and merged with itself: once" "$(grep -c '^# wick 0.1.0, ' "$T/stdout")" 1
 run "$pprof" -top -sample_index=samples -tagfocus pid=812 "$T/busy.pb.gz"
 ok "-tagfocus: by number" grep -q '^Showing nodes accounting for 8[0-9]*, .* of 1580 total' "$T/stdout"
 

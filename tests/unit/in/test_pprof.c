@@ -160,6 +160,32 @@ static void test_types(void **state)
 			"values are samples");
 }
 
+/* What others wrote into it, and what pprof shall not show, goes through .wick and comes out again. */
+static void test_remarks(void **state)
+{
+	autobuf struct buf file = { 0 }, wick = { 0 }, again = { 0 };
+	struct in_request request = { 0 };
+	struct profile *profile;
+
+	(void)state;
+	make(&file, 5, 50, 10);
+	bytes(&file, 13, (const char[]){ S_MAIN, S_WORK }, 2);
+	number(&file, 13, S_APP);
+	number(&file, 7, S_READ);
+	number(&file, 8, S_WORK);
+	profile = read_bytes(file.data, file.len, &request);
+	assert_int_equal(out_wick(profile, &wick), 0);
+	profile_free(profile);
+	profile = read_bytes(wick.data, wick.len, &request);
+	assert_int_equal(out_pprof(profile, &again), 0);
+	profile_free(profile);
+	profile = read_bytes(again.data, again.len, &request);
+	assert_string_equal(profile_text(profile, profile_meta(profile)->remarks, NULL), "main\nwork\napp");
+	assert_string_equal(profile_text(profile, profile_meta(profile)->drop_frames, NULL), "vfs_read");
+	assert_string_equal(profile_text(profile, profile_meta(profile)->keep_frames, NULL), "work");
+	profile_free(profile);
+}
+
 static void refused(void (*fill)(struct buf *out), const char *words)
 {
 	autobuf struct buf file = { 0 };
@@ -229,10 +255,8 @@ static void test_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_all), cmocka_unit_test(test_types), cmocka_unit_test(test_remarks),
+		cmocka_unit_test(test_bad), cmocka_unit_test(test_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "base/text.h"
 #include "base/map.h"
 #include "out/advice.h"
 #include "out/gzip.h"

@@ -80,6 +80,66 @@ struct store_answer {
 int store_query(struct store *store, const struct store_range *range, const struct store_filter *filter,
 		struct profile **ret, struct store_answer *ret_answer);
 
+/* By what curves are told apart. */
+enum store_by { STORE_BY_NOTHING, STORE_BY_PROCESS, STORE_BY_LABEL };
+
+struct store_series_request {
+	struct store_range range;
+	size_t buckets;   /* of equal length; 1 to STORE_BUCKETS_MAX */
+	enum store_by by; /* nothing: one curve of all that passes the filter */
+	const char *label_key;
+	size_t curves; /* at most so many, those with the greatest sums; the rest becomes one more, without a name */
+	const struct store_filter *filter; /* or NULL; its function makes the curve of that function */
+};
+
+#define STORE_BUCKETS_MAX 100000
+#define STORE_CURVES_MAX 1000
+
+struct store_curve {
+	char *name; /* NULL: all others, or those that have no such label, or all where nothing was asked for */
+	uint64_t sum;
+	uint64_t *values; /* by bucket */
+};
+
+struct store_series {
+	struct store_curve *curves; /* the greatest first; the one without a name last */
+	size_t len, buckets;
+};
+
+/*
+ * Samples over time. A row that is longer than a bucket is spread evenly over the time it has in the range. What is in
+ * it to the last sample adds up to what store_query says of the same range where all rows lie in it.
+ */
+int store_series(struct store *store, const struct store_series_request *request, struct store_series *ret);
+void store_series_free(struct store_series *series);
+
+/*
+ * A heat map: a column for each second from the one that `from` lies in, a row for each of `rows` equal parts of a
+ * second. counts[column * rows + row] is how many samples were taken in it. Seconds without events count nothing.
+ */
+struct store_heat {
+	uint64_t *counts;
+	size_t columns, rows;
+	uint64_t from; /* the first column's second */
+};
+
+#define STORE_HEAT_COLUMNS_MAX 3600
+#define STORE_HEAT_ROWS_MAX 1000
+
+int store_heat(struct store *store, const struct store_range *range, size_t rows, const struct store_filter *filter,
+	       struct store_heat *ret);
+void store_heat_free(struct store_heat *heat);
+
+/* Time for which nothing could be written. */
+struct store_gap {
+	struct store_range range;
+	uint64_t windows, value;
+	char why[32];
+};
+
+/* Those that reach into a range, in their order; free() the list. */
+int store_gaps(struct store *store, const struct store_range *range, struct store_gap **ret, size_t *ret_len);
+
 /* From the beginning of the oldest to the end of the newest window; 0, 0 if there is none. */
 int store_extent(struct store *store, struct store_range *ret);
 

@@ -292,6 +292,8 @@ static void test_disk_full(void **state)
 	unsigned int n = 0;
 	uint64_t before;
 	char path[256];
+	struct store_gap *gaps;
+	size_t gaps_len;
 	struct stat wal;
 	int err = 0;
 
@@ -314,8 +316,13 @@ static void test_disk_full(void **state)
 	assert_int_equal(history_ask(place->store, 0, 8), history_expect(0, 3) + history_expect(5, 8));
 	assert_int_equal(count_rows(place->folder, "SELECT count(*) FROM gaps WHERE why = 'disk full' AND windows = 2"),
 			 1);
-	assert_int_equal(count_rows(place->folder, "SELECT to_ns - from_ns FROM gap"), 2 * HISTORY_STEP);
-	assert_int_equal(count_rows(place->folder, "SELECT count(*) FROM gap"), 1);
+	assert_int_equal(store_gaps(place->store, &always, &gaps, &gaps_len), 0);
+	assert_int_equal(gaps_len, 1);
+	assert_int_equal(gaps[0].range.from, HISTORY_WALL + 3 * HISTORY_STEP);
+	assert_int_equal(gaps[0].range.to, HISTORY_WALL + 5 * HISTORY_STEP);
+	assert_int_equal(gaps[0].value, history_expect(3, 5));
+	assert_string_equal(gaps[0].why, "disk full");
+	free(gaps);
 }
 
 int main(void)

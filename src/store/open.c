@@ -182,7 +182,7 @@ static int prepare(struct store *store)
 	/* One sync for each window, so that not even a power cut takes away what was sealed. */
 	err = err ? err
 		  : sql_script(store->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-					  "PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 4194304");
+					  "PRAGMA wal_autocheckpoint = 64; PRAGMA journal_size_limit = 1048576");
 	return err ? err : version < STORE_VERSION ? migrate(store, version) : 0;
 }
 

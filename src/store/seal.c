@@ -416,6 +416,8 @@ int store_seal(struct store *store, const struct profile *window, const char *bo
 		store->missed = (struct store_missed){ 0 };
 	else if (err != -EEXIST)
 		remember_missed(store, window, err);
+	if (err == -ENOSPC) /* what the log holds may find room in the database, and the log begins anew */
+		sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	if (!err && ret_sequence)
 		*ret_sequence = (uint64_t)sequence;
 	return err;

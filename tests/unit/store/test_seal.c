@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "out/out.h"
@@ -291,18 +290,14 @@ static void test_disk_full(void **state)
 	struct place *place = *state;
 	unsigned int n = 0;
 	uint64_t before;
-	char path[256];
 	struct store_gap *gaps;
 	size_t gaps_len;
-	struct stat wal;
 	int err = 0;
 
 	signal(SIGXFSZ, SIG_IGN);
 	for (; n < 3; n++)
 		assert_int_equal(history_seal(place->store, n), 0);
-	snprintf(path, sizeof(path), "%s/wick.db-wal", place->folder);
-	assert_int_equal(stat(path, &wal), 0);
-	limit_files((rlim_t)wal.st_size);
+	limit_files(4096); /* less than a page */
 	for (; n < 5; n++) {
 		err = history_seal(place->store, n);
 		assert_int_equal(err, -ENOSPC);

@@ -41,6 +41,7 @@ EMBEDDED := $(addprefix src/out/,svg.css svg.js) $(addprefix src/web/,page.css p
 # The page: modules, each after those that it imports; put one after the other they are one script
 WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees.js format.js colours.js state.js dom.js flame.js gestures.js flames.js tree.js table.js inspector.js chips.js menu.js search.js \
 	export.js keys.js answer.js main.js)
+HTTP_SRCS := $(addprefix src/http/,guard.c query.c when.c)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c session.c svg_options.c values.c)
 MAIN_SRC := src/main.c
@@ -48,20 +49,20 @@ MAIN_SRC := src/main.c
 BPF_SRCS := src/bpf/sampler.bpf.c
 
 # Everything but main(): what unit tests link with.
-LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(CMD_SRCS)
+LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(HTTP_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) $(addprefix src/http/,guard.c query.c when.c) src/collect/ingest.c
 
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
 UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
-	worker/protocol worker/worker \
+	worker/protocol worker/worker http/guard http/query http/when \
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
 TEST_TOOLS := goname listframes mkprofile mkraw probe progtags replay rows symname listevents
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
-FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof rows speedscope symbols text wick
+FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope symbols text wick
 # Shell tests that need no root
 GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/svg.t
 # Other tools read what wick writes; they come from npm

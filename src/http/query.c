@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads query strings. In: bytes from anybody. Out: numbers within bounds, times, texts without control characters. Each
- * parameter is given once at most (filter: once for each kind). Regular expressions are bounded in what compiling and
- * matching them can cost: no counted repetition, which multiplies, and no references back, which need backtracking.
+ * Reads query strings. In: bytes from anybody. Out: numbers within bounds, times, texts without control characters.
+ * Each parameter is given once at most (filter: once for each kind). Regular expressions are bounded in what compiling
+ * and matching them can cost: no counted repetition, which multiplies, and no references back, which need backtracking.
  */
 #include "http/query.h"
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Saved profiles as a source: which of them a range has, and what is said of them. */
+#include "http/replay.h"
+
+#include "base/fail.h" /* before cmocka has a macro of that name */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "http/metrics.h"
+#include "http/query.h"
+#include "out/out.h"
+#include "profile/profile.h"
+
+/* One stack of one process, so many times, recorded from `wall_ns` on for ten. */
+static struct profile *make(const char *comm, const char *unit, uint64_t wall_ns, uint64_t value)
+{
+	struct profile *profile = NULL;
+	struct profile_frame frame = { .kind = FRAME_KERNEL, .address = 1 };
+	struct profile_sample sample = { .value = value };
+
+	assert_int_equal(profile_new(&profile), 0);
+	*profile_meta(profile) = (struct profile_meta){ .hz = 10, .wall_ns = wall_ns, .duration_ns = 10 };
+	profile_meta(profile)->unit = profile_string(profile, unit);
+	frame.name = profile_string(profile, "work");
+	sample.stack = profile_add_node(profile, 0, profile_add_frame(profile, &frame));
+	sample.comm = profile_string(profile, comm);
+	sample.process = profile_add_process(profile, 7, 1);
+	assert_true(profile_add_sample(profile, &sample) != PROFILE_FULL);
+	assert_int_equal(profile_add_counter(profile, "lost", "ring", 1), 0);
+	return profile;
+}
+
+static struct replay *make_replay(void)
+{
+	struct replay *replay = NULL;
+
+	assert_int_equal(replay_new(&replay), 0);
+	assert_int_equal(replay_add(replay, make("a", "samples", 100, 30)), 0);
+	assert_int_equal(replay_add(replay, make("b", "samples", 200, 20)), 0);
+	return replay;
+}
+
+static void check_range(const struct http_source *source, uint64_t from_ns, uint64_t to_ns, const char *expected)
+{
+	struct profile *profile = NULL;
+	autobuf struct buf out = { 0 };
+
+	assert_int_equal(source->profile(source->context, from_ns, to_ns, &profile), 0);
+	assert_int_equal(out_folded(profile, &out), 0);
+	assert_string_equal(out.data, expected);
+	profile_free(profile);
+}
+
+static void test_a_range_has_what_it_meets(void **state)
+{
+	struct replay *replay = make_replay();
+	struct http_source source = replay_source(replay);
+	struct profile *none = NULL;
+
+	(void)state;
+	check_range(&source, 0, UINT64_MAX, "a;work_[k] 30\nb;work_[k] 20\n");
+	check_range(&source, 0, 200, "a;work_[k] 30\n");
+	check_range(&source, 109, 200, "a;work_[k] 30\n");
+	check_range(&source, 110, 201, "b;work_[k] 20\n");
+	assert_int_equal(source.profile(source.context, 0, 100, &none), -ENODATA);
+	assert_int_equal(source.profile(source.context, 110, 200, &none), -ENODATA);
+	assert_int_equal(source.profile(source.context, 210, 300, &none), -ENODATA);
+	assert_null(none);
+	replay_free(replay);
+}
+
+static void test_without_a_time_it_is_in_every_range(void **state)
+{
+	struct replay *replay = make_replay();
+	struct http_source source = replay_source(replay);
+
+	(void)state;
+	assert_int_equal(replay_add(replay, make("c", "samples", 0, 1)), 0);
+	check_range(&source, 300, 400, "c;work_[k] 1\n");
+	replay_free(replay);
+}
+
+static void test_other_units_are_refused(void **state)
+{
+	struct replay *replay = make_replay();
+	struct profile *other = make("c", "bytes", 1, 1);
+
+	(void)state;
+	assert_int_equal(replay_add(replay, other), -EINVAL);
+	assert_non_null(strstr(fail_text(), "bytes"));
+	profile_free(other);
+	replay_free(replay);
+}
+
+static void test_processes(void **state)
+{
+	struct replay *replay = make_replay();
+	struct http_source source = replay_source(replay);
+	struct query query = { .to_ns = UINT64_MAX, .filter.process = "^b$" };
+	autobuf struct buf out = { 0 };
+
+	(void)state;
+	assert_int_equal(source.processes(source.context, &query, &out), 0);
+	assert_string_equal(out.data, "{\"processes\":[{\"pid\":7,\"name\":\"b\",\"samples\":20,\"cpu_seconds\":2}],"
+				      "\"all\":true}\n");
+	replay_free(replay);
+}
+
+static void test_metrics(void **state)
+{
+	struct replay *replay = make_replay();
+	struct http_source source = replay_source(replay);
+	autobuf struct buf out = { 0 };
+	struct metrics metrics = { .out = &out };
+
+	(void)state;
+	assert_int_equal(source.metrics(source.context, &metrics), 0);
+	assert_non_null(strstr(out.data, "\nwick_cpu_seconds_total{process=\"a\"} 3\n"));
+	assert_non_null(strstr(out.data, "\nwick_cpu_seconds_total{process=\"b\"} 2\n"));
+	assert_non_null(strstr(out.data, "\nwick_samples_lost_total{reason=\"ring\"} 2\n"));
+	replay_free(replay);
+}
+
+static void test_ready_when_there_is_something(void **state)
+{
+	struct replay *replay = NULL;
+	struct http_source source;
+
+	(void)state;
+	assert_int_equal(replay_new(&replay), 0);
+	source = replay_source(replay);
+	assert_int_equal(source.ready(source.context), -EAGAIN);
+	assert_int_equal(replay_add(replay, make("a", "samples", 1, 1)), 0);
+	assert_int_equal(source.ready(source.context), 0);
+	replay_free(replay);
+	replay_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_range_has_what_it_meets),
+		cmocka_unit_test(test_without_a_time_it_is_in_every_range),
+		cmocka_unit_test(test_other_units_are_refused),
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_metrics),
+		cmocka_unit_test(test_ready_when_there_is_something),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers from saved profiles. Each of them is one window, from its start for as long as it was recorded: a range has
- * those windows that it meets, whole; a profile that does not know when it was taken is in every range. Nothing changes
- * once the first answer is asked for, so any number of threads may ask.
+ * Answers from saved profiles. Each of them is one window, from its start for as long as it was recorded. Of a profile
+ * that knows when each of its samples was taken, a range has exactly those within it; of one that does not, all if they
+ * meet; a profile that does not know when it was recorded is in every range. Nothing changes once the first answer is
+ * asked for, so any number of threads may ask.
  */
 #include "http/replay.h"
 
@@ -13,7 +14,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fail.h"
+#include "base/span.h"
 #include "http/metrics.h"
 #include "http/query.h"
 #include "http/summary.h"
@@ -88,18 +91,86 @@ static int copy_profile(const struct profile *from, const struct filter_options 
 	return err;
 }
 
-static int replay_profile(void *context, uint64_t from_ns, uint64_t to_ns, struct profile **ret)
+/* Whether each count of each sample has its moment. */
+static bool is_timed(const struct profile *profile)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES); i++)
+		if (!span_add(&sum, profile_sample(profile, i)->value))
+			return false;
+	return sum && sum == profile_count(profile, PROFILE_EVENTS) - 1;
+}
+
+/* Adds the samples again whose events are within, in us since the start. */
+static int keep_events(struct profile *profile, const struct profile_stacks *stacks, uint64_t from_us, uint64_t to_us)
+{
+	autofree uint32_t *nodes = calloc(stacks->nodes_len, sizeof(*nodes));
+
+	if (!nodes)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < stacks->nodes_len; i++) {
+		nodes[i] = profile_add_node(profile, nodes[stacks->nodes[i].parent], stacks->nodes[i].frame);
+		if (nodes[i] == PROFILE_FULL)
+			return -ENOMEM;
+	}
+	for (uint32_t i = 1; i < stacks->events_len; i++) {
+		struct profile_event event = stacks->events[i];
+		struct profile_sample sample = stacks->samples[event.sample];
+
+		if (event.time_us < from_us || event.time_us >= to_us)
+			continue;
+		sample.stack = nodes[sample.stack];
+		sample.value = 1;
+		event.sample = profile_add_sample(profile, &sample);
+		if (event.sample == PROFILE_FULL || profile_add_event(profile, &event) == PROFILE_FULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Leaves what was sampled from one moment up to another. Times are in us: the range is rounded to these. */
+static int cut(struct profile *profile, uint64_t from_ns, uint64_t to_ns)
+{
+	struct profile_meta *meta = profile_meta(profile);
+	uint64_t start = from_ns > meta->wall_ns ? from_ns - meta->wall_ns : 0, end = to_ns - meta->wall_ns;
+	struct profile_stacks stacks = { 0 };
+	int err;
+
+	if (!meta->wall_ns || (!start && end >= meta->duration_ns) || !is_timed(profile))
+		return 0;
+	err = profile_take_stacks(profile, &stacks);
+	err = err ? err : keep_events(profile, &stacks, start / NS_PER_US, end / NS_PER_US);
+	profile_stacks_free(&stacks);
+	meta->duration_ns = (end < meta->duration_ns ? end : meta->duration_ns) - start;
+	return err;
+}
+
+static int add_part(struct profile **sum, const struct profile *from, uint64_t from_ns, uint64_t to_ns)
 {
 	static const struct filter_options everything = { 0 };
+	struct profile *part = NULL;
+	int err = copy_profile(from, &everything, &part);
+
+	err = err ? err : cut(part, from_ns, to_ns);
+	if (!err && !*sum) {
+		*sum = part;
+		return 0;
+	}
+	err = err ? err : merge_into(*sum, part);
+	profile_free(part);
+	return err;
+}
+
+static int replay_profile(void *context, uint64_t from_ns, uint64_t to_ns, struct profile **ret)
+{
 	const struct replay *replay = context;
 	struct profile *sum = NULL;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < replay->len; i++) {
-		if (!meets(replay->parts[i], from_ns, to_ns))
-			continue;
-		err = sum ? merge_into(sum, replay->parts[i]) : copy_profile(replay->parts[i], &everything, &sum);
-	}
+	for (size_t i = 0; !err && i < replay->len; i++)
+		if (meets(replay->parts[i], from_ns, to_ns))
+			err = add_part(&sum, replay->parts[i], from_ns, to_ns);
 	if (err)
 		profile_free(sum);
 	else if (!sum)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "http/metrics.h"
 #include "http/query.h"
 #include "out/out.h"
@@ -88,6 +89,61 @@ static void test_without_a_time_it_is_in_every_range(void **state)
 	replay_free(replay);
 }
 
+/* Ten seconds, one sample in each: five times one stack, then five times another. */
+static struct profile *make_timed(void)
+{
+	struct profile *profile = make("a", "samples", 1000 * NS_PER_SEC, 5);
+	struct profile_sample other = *profile_sample(profile, 1);
+	struct profile_frame frame = { .kind = FRAME_KERNEL, .address = 2 };
+
+	profile_meta(profile)->duration_ns = 10 * NS_PER_SEC;
+	frame.name = profile_string(profile, "rest");
+	other.stack = profile_add_node(profile, 0, profile_add_frame(profile, &frame));
+	assert_int_equal(profile_add_sample(profile, &other), 2);
+	for (uint32_t i = 0; i < 10; i++)
+		profile_add_event(profile, &(struct profile_event){ .time_us = i * 1000000, .sample = 1 + i / 5 });
+	return profile;
+}
+
+static void test_a_range_has_exactly_its_moments(void **state)
+{
+	const uint64_t start = 1000 * NS_PER_SEC;
+	struct replay *replay = NULL;
+	struct http_source source;
+	struct profile *part = NULL;
+
+	(void)state;
+	assert_int_equal(replay_new(&replay), 0);
+	assert_int_equal(replay_add(replay, make_timed()), 0);
+	source = replay_source(replay);
+	check_range(&source, 0, UINT64_MAX, "a;rest_[k] 5\na;work_[k] 5\n");
+	check_range(&source, start, start + 10 * NS_PER_SEC, "a;rest_[k] 5\na;work_[k] 5\n");
+	check_range(&source, start, start + 5 * NS_PER_SEC, "a;work_[k] 5\n");
+	check_range(&source, start + 5 * NS_PER_SEC, start + 60 * NS_PER_SEC, "a;rest_[k] 5\n");
+	check_range(&source, start + 4 * NS_PER_SEC, start + 7 * NS_PER_SEC, "a;rest_[k] 2\na;work_[k] 1\n");
+	assert_int_equal(source.profile(source.context, start + NS_PER_SEC, start + 3 * NS_PER_SEC, &part), 0);
+	assert_int_equal(profile_meta(part)->duration_ns, 2 * NS_PER_SEC);
+	assert_int_equal(profile_count(part, PROFILE_EVENTS), 3);
+	profile_free(part);
+	replay_free(replay);
+}
+
+static void test_what_has_no_moments_is_not_cut(void **state)
+{
+	struct profile *profile = make_timed();
+	struct profile_sample more = *profile_sample(profile, 1);
+	struct replay *replay = NULL;
+	struct http_source source;
+
+	(void)state;
+	profile_add_sample(profile, &more); /* of which nothing says when */
+	assert_int_equal(replay_new(&replay), 0);
+	assert_int_equal(replay_add(replay, profile), 0);
+	source = replay_source(replay);
+	check_range(&source, 0, 1001 * NS_PER_SEC, "a;work_[k] 10\na;rest_[k] 5\n");
+	replay_free(replay);
+}
+
 static void test_other_units_are_refused(void **state)
 {
 	struct replay *replay = make_replay();
@@ -149,6 +205,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_range_has_what_it_meets),
 		cmocka_unit_test(test_without_a_time_it_is_in_every_range),
+		cmocka_unit_test(test_a_range_has_exactly_its_moments),
+		cmocka_unit_test(test_what_has_no_moments_is_not_cut),
 		cmocka_unit_test(test_other_units_are_refused),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_metrics),

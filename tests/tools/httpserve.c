@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ struct setting {
 struct publisher {
 	struct stream *stream;
 	const struct setting *setting;
+	atomic_bool over;
 };
 
 static int greet(void *context, struct buf *out)
@@ -44,16 +46,18 @@ static int greet(void *context, struct buf *out)
 
 static void *publish(void *context)
 {
-	const struct publisher *publisher = context;
+	struct publisher *publisher = context;
 	char *text = malloc(publisher->setting->bytes + 1);
 
 	if (!text)
 		return NULL;
 	memset(text, 'x', publisher->setting->bytes);
-	for (;;) {
+	while (!publisher->over) {
 		usleep(publisher->setting->live_ms * 1000);
 		stream_publish(publisher->stream, "add", text, publisher->setting->bytes);
 	}
+	free(text);
+	return NULL;
 }
 
 static int set(struct setting *setting, const char *name, const char *value)
@@ -144,7 +148,7 @@ static int serve(struct setting *setting, struct http_source *source, int stop_f
 	fflush(stdout);
 	err = server_run(server, stop_fd);
 	if (setting->live_ms) {
-		pthread_cancel(thread);
+		publisher.over = true;
 		pthread_join(thread, NULL);
 	}
 	server_free(server);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/span.h"
+#include "http/curves.h"
 #include "http/metrics.h"
 #include "http/query.h"
 #include "http/summary.h"
@@ -180,14 +181,85 @@ static int replay_profile(void *context, uint64_t from_ns, uint64_t to_ns, struc
 	return err;
 }
 
-static int replay_processes(void *context, const struct query *query, struct buf *out)
+static int get_filtered(void *context, const struct query *query, struct profile **ret)
 {
-	struct profile *whole = NULL, *profile = NULL;
+	struct profile *whole = NULL;
 	int err = replay_profile(context, query->from_ns, query->to_ns, &whole);
 
-	err = err ? err : copy_profile(whole, &query->filter, &profile);
-	err = err ? err : summary_processes(profile, out);
+	err = err ? err : copy_profile(whole, &query->filter, ret);
 	profile_free(whole);
+	return err;
+}
+
+static int replay_processes(void *context, const struct query *query, struct buf *out)
+{
+	struct profile *profile = NULL;
+	int err = get_filtered(context, query, &profile);
+
+	err = err ? err : summary_processes(profile, out);
+	profile_free(profile);
+	return err;
+}
+
+/* When it was, in ns since 1970. */
+static uint64_t event_ns(const struct profile *profile, uint32_t event)
+{
+	return profile_meta(profile)->wall_ns + profile_event(profile, event)->time_us * NS_PER_US;
+}
+
+/* The range asked for, as far as there are events in it; false if there are none. */
+static bool get_range(const struct profile *profile, const struct query *query, uint64_t *ret_from, uint64_t *ret_to)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_EVENTS); i++) {
+		uint64_t at = event_ns(profile, i);
+
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+	}
+	*ret_from = query->from_ns ? query->from_ns : first;
+	*ret_to = query->to_ns < last + 1 ? query->to_ns : last + 1;
+	return profile_meta(profile)->wall_ns && *ret_from < *ret_to;
+}
+
+static int replay_series(void *context, const struct query *query, struct buf *out)
+{
+	const char *by = query->by ? query->by : "process";
+	struct profile *profile = NULL;
+	struct curves *curves = NULL;
+	uint64_t from_ns, to_ns;
+	int err = get_filtered(context, query, &profile);
+
+	if (!err && !get_range(profile, query, &from_ns, &to_ns))
+		err = -ENODATA;
+	err = err ? err : curves_new(&curves, from_ns, to_ns, query->cells);
+	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++) {
+		size_t len;
+		const char *name = summary_name(profile, profile_event(profile, i)->sample, by, &len);
+
+		err = curves_add(curves, name, len, event_ns(profile, i), 1);
+	}
+	err = err ? err : curves_write(curves, out);
+	curves_free(curves);
+	profile_free(profile);
+	return err;
+}
+
+static int replay_heat(void *context, const struct query *query, struct buf *out)
+{
+	struct profile *profile = NULL;
+	struct heat *heat = NULL;
+	uint64_t from_ns, to_ns;
+	int err = get_filtered(context, query, &profile);
+
+	if (!err && !get_range(profile, query, &from_ns, &to_ns))
+		err = -ENODATA;
+	err = err ? err : heat_new(&heat, from_ns, to_ns);
+	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++)
+		heat_add(heat, event_ns(profile, i), 1);
+	err = err ? err : heat_write(heat, out);
+	heat_free(heat);
 	profile_free(profile);
 	return err;
 }
@@ -225,6 +297,8 @@ struct http_source replay_source(struct replay *replay)
 	return (struct http_source){ .context = replay,
 				     .profile = replay_profile,
 				     .processes = replay_processes,
+				     .series = replay_series,
+				     .heat = replay_heat,
 				     .ready = replay_ready,
 				     .metrics = replay_metrics };
 }

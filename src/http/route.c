@@ -29,7 +29,7 @@ const struct route routes[] = {
 	{ "GET", "/api/diff", ROUTE_WORK, RANGE | QUERY_TAKES(AGAINST) | QUERY_TAKES(FORMAT), api_diff },
 	{ "GET", "/api/processes", ROUTE_WORK, RANGE, api_processes },
 	{ "GET", "/api/series", ROUTE_WORK, CURVES, api_series },
-	{ "GET", "/api/heat", ROUTE_WORK, CURVES, api_heat },
+	{ "GET", "/api/heat", ROUTE_WORK, RANGE, api_heat },
 	{ "GET", ROUTE_EVENTS, ROUTE_STREAM, 0, NULL },
 	{ "GET", "/debug/pprof/profile", ROUTE_WORK | ROUTE_WAIT, QUERY_TAKES(SECONDS), api_pprof },
 	{ 0 },

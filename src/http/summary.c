@@ -6,7 +6,6 @@
 #include "http/summary.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +94,13 @@ void summary_counters(const struct profile *profile, struct metrics *metrics)
 				metrics_add(metrics, families[f].label, name, len, (double)counter->value);
 		}
 	}
+}
+
+const char *summary_name(const struct profile *profile, uint32_t sample, const char *by, size_t *ret_len)
+{
+	if (!strcmp(by, "process"))
+		return profile_text(profile, out_comm(profile, sample), ret_len);
+	return profile_text(profile, label_of(profile, profile_sample(profile, sample)->labels, by), ret_len);
 }
 
 struct row {

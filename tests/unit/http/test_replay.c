@@ -128,6 +128,31 @@ static void test_a_range_has_exactly_its_moments(void **state)
 	replay_free(replay);
 }
 
+static void test_curves_and_heat(void **state)
+{
+	struct query query = { .to_ns = UINT64_MAX, .cells = 2, .filter.focus = "work" };
+	autobuf struct buf series = { 0 }, heat = { 0 };
+	struct replay *replay = NULL;
+	struct http_source source;
+
+	(void)state;
+	assert_int_equal(replay_new(&replay), 0);
+	assert_int_equal(replay_add(replay, make_timed()), 0);
+	source = replay_source(replay);
+	assert_int_equal(source.series(source.context, &query, &series), 0);
+	assert_string_equal(series.data, "{\"from_ms\":1000000,\"to_ms\":1004000,\"cells\":2,\"curves\":["
+					 "{\"name\":\"a\",\"total\":5,\"values\":[3,2]}]}\n");
+	assert_int_equal(source.heat(source.context, &query, &heat), 0);
+	assert_non_null(
+		strstr(heat.data, "{\"from_ms\":1000000,\"columns\":5,\"rows\":50,\"most\":1,\"counts\":[1,0,"));
+	replay_free(replay);
+	replay = make_replay(); /* of which nothing says when in its window */
+	source = replay_source(replay);
+	assert_int_equal(source.series(source.context, &query, &series), -ENODATA);
+	assert_int_equal(source.heat(source.context, &query, &heat), -ENODATA);
+	replay_free(replay);
+}
+
 static void test_what_has_no_moments_is_not_cut(void **state)
 {
 	struct profile *profile = make_timed();
@@ -206,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_a_range_has_what_it_meets),
 		cmocka_unit_test(test_without_a_time_it_is_in_every_range),
 		cmocka_unit_test(test_a_range_has_exactly_its_moments),
+		cmocka_unit_test(test_curves_and_heat),
 		cmocka_unit_test(test_what_has_no_moments_is_not_cut),
 		cmocka_unit_test(test_other_units_are_refused),
 		cmocka_unit_test(test_processes),

@@ -78,10 +78,10 @@ stolen() {
 	awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { print $9 / hz }' /proc/stat
 }
 
-# as_many NAME SAMPLES HZ CPU STOLEN SHARE: as many samples as CPU seconds ask for, give or take a share. Stolen time is
-# not counted as anybody's CPU time, but while a little of it is stolen here and there, the clock ticks on.
+# as_many NAME SAMPLES HZ CPU STOLEN SHARE: as many samples as CPU seconds ask for, give or take a share. In time that is
+# stolen the clock may tick on or stand still, and it may be counted as somebody's CPU time or not.
 as_many() {
-	holds "$1" "$2 > (1 - $6) * $3 * $4 && $2 < (1 + $6) * $3 * ($4 + $5)"
+	holds "$1" "$2 > (1 - $6) * $3 * ($4 - $5) && $2 < (1 + $6) * $3 * ($4 + $5)"
 }
 
 # skip NAME WHY: only for what the machine cannot do

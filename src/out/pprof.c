@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "out/advice.h"
 #include "out/gzip.h"
 #include "profile/profile.h"

@@ -172,8 +172,8 @@ static uint32_t merge_remarks(const struct copy *copy, uint32_t into, uint32_t f
 	text = profile_text(copy->to, into, &len);
 	buf_add(&both, text, len);
 	text = profile_text(copy->to, from, &len);
-	if (len && len < both.len && !memcmp(both.data + both.len - len, text, len)) /* of a third one like it */
-		return into;
+	if (len < both.len && both.data[both.len - len - 1] == '\n' && !memcmp(both.data + both.len - len, text, len))
+		return into; /* of a third one like it */
 	buf_adds(&both, "\n");
 	buf_add(&both, text, len);
 	return buf_error(&both) || both.len > PROFILE_REMARKS_MAX ? into : profile_bytes(copy->to, both.data, both.len);

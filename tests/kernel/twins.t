@@ -22,7 +22,11 @@ judge() {
 				path = int(path / 2)
 			}
 			want = "twins;_start;__libc_start_main;__libc_start_call_main;main" downs want ";last" substr($0, RSTART)
-			if ($0 == want) {
+			whole = $0
+			sub(/^twins;\[incomplete: no_table\]/, "", whole) # a table was late: right as far as it goes
+			if (whole != $0 && length(whole) > 20 && substr(want, length(want) - length(whole) + 1) == whole) {
+				cut += count
+			} else if ($0 == want) {
 				good += count
 				seen[want] = 1
 			} else if (!bad++) {

@@ -29,7 +29,7 @@ ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c
 PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
 UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
-WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c protocol.c serve.c worker.c)
+WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c kept.c protocol.c serve.c worker.c)
 COLLECT_SRCS := $(addprefix src/collect/,account.c addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c met.c missed.c name.c part.c preload.c refused.c sampler.c selftest.c \
 	tables.c ticks.c ways.c windows.c)
 IN_SRCS := $(addprefix src/in/,bcc.c bpftrace.c firefox.c firefox_tables.c folded.c in.c perf.c perf_head.c pprof.c pprof_proto.c source.c speedscope.c stack.c wick.c)

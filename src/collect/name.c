@@ -51,16 +51,17 @@ struct unit {
 	uint64_t map_bytes;  /* when the map was read last */
 	uint64_t map_at;     /* when it is looked for next */
 	uint64_t map_every;
+	uint64_t ask_at;    /* not before */
 	unsigned int tries; /* to find the debug file */
 	bool found;         /* that has been tried, and is not tried again */
-	bool asking, given_up;
+	bool asking, served, given_up;
 };
 
 #define TRIES 2                    /* the debug file, then what it refers to */
 #define UNNAMED_MAX 4096           /* frames of one process that are tried again */
 #define MAP_EVERY (4 * NS_PER_SEC) /* one that is not there is looked for again then, and less and less often */
 #define MAP_RARELY (128 * NS_PER_SEC)
-#define KERNEL_PAUSE 300 /* times as long as it took the last time: reading the whole list takes long */
+#define PAUSE 200 /* times as long as it took the last time: what takes long is asked for rarely */
 
 struct namer {
 	struct namer_options options;
@@ -438,6 +439,9 @@ static int take_names(struct unit *unit, struct answer_reader *reader)
 
 	if (err)
 		return err;
+	if (unit->served) /* the first time the worker reads what it may keep */
+		unit->ask_at = clock_ns(CLOCK_MONOTONIC) + worker_took_ns(unit->namer->options.worker) * PAUSE;
+	unit->served = true;
 	set_reason(unit, reason, len); /* none, though a worker died of it before: it has its names */
 	for (size_t i = 0; i < unit->asked.len; i++) {
 		err = answer_read_frames(reader, list, SYMBOLS_INLINE_MAX, &len);
@@ -584,7 +588,7 @@ static int name_kernel(struct unit *kernel, bool all)
 		return err;
 	if (!namer->sampler || kernel_ask(namer->sampler, kernel->addresses, kernel->asked.len, kernel_named, kernel)) {
 		kernel_names(kernel->addresses, kernel->asked.len, kernel_named, kernel);
-		namer->kernel_at = began + (clock_ns(CLOCK_MONOTONIC) - began) * KERNEL_PAUSE;
+		namer->kernel_at = began + (clock_ns(CLOCK_MONOTONIC) - began) * PAUSE;
 	}
 	return 0;
 }
@@ -608,7 +612,8 @@ static int name_unit(struct unit *unit, bool all)
 {
 	int err = 0;
 
-	if (unit->asking || unit->given_up || !(unit->waiting.len + unit->unnamed.len))
+	if (unit->asking || unit->given_up || !(unit->waiting.len + unit->unnamed.len) ||
+	    (!all && clock_ns(CLOCK_MONOTONIC) < unit->ask_at))
 		return 0;
 	if (unit->kind == FRAME_JIT && unit->fd < 0 && all)
 		namer_jit(unit->namer, unit->number);

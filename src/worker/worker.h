@@ -17,12 +17,14 @@
 
 /* Runs in the worker for each request: appends the answer. Whatever it does to the process stays there. */
 struct buf;
-typedef void worker_serve(const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply);
+typedef void worker_serve(void *arg, const void *request, size_t len, const int *fds, size_t fds_len,
+			  struct buf *reply);
 
 struct worker_options {
 	worker_serve *serve;
 	uint64_t memory_bytes;    /* of its own, files not counted */
 	unsigned int cpu_seconds; /* for one request */
+	void *arg;                /* for it: each worker begins with it as it was when that was forked */
 };
 
 struct worker;
@@ -48,9 +50,12 @@ bool worker_idle(const struct worker *worker); /* nothing is queued */
 int worker_poll_fd(const struct worker *worker);
 short worker_poll_events(const struct worker *worker);
 
+/* While an answer is given: the CPU time that it took. */
+uint64_t worker_took_ns(const struct worker *worker);
+
 pid_t worker_pid(const struct worker *worker); /* changes when it is started anew */
 unsigned int worker_deaths(const struct worker *worker);
 uint64_t worker_max_rss(const struct worker *worker); /* of those that have ended; bytes */
-uint64_t worker_cpu_us(const struct worker *worker);
+uint64_t worker_cpu_us(const struct worker *worker);  /* of those, and of the one that runs */
 
 #endif

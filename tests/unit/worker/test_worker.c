@@ -28,11 +28,12 @@ struct answers {
 };
 
 /* A worker whose requests say what to do. */
-static void obey(const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
+static void obey(void *arg, const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
 {
 	const char *what = request;
 	char byte = 0;
 
+	(void)arg;
 	if (!len)
 		return;
 	switch (*what) {

@@ -223,7 +223,7 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd)
 	set_reason(unit, "", 0);
 	ask_write(&(struct ask){ .kind = ASK_IDENTIFY }, &request);
 	if (!buf_error(&request) &&
-	    !worker_ask(namer->options.worker, request.data, request.len, &fd, 1, identified, unit))
+	    !worker_ask_soon(namer->options.worker, request.data, request.len, &fd, 1, identified, unit))
 		namer->asking++;
 }
 
@@ -546,7 +546,7 @@ static int ask_names(struct unit *unit, bool last)
 	ask_write(&ask, &request);
 	if (buf_error(&request))
 		return -ENOMEM;
-	err = worker_ask(unit->namer->options.worker, request.data, request.len, fds, fds_len, named, unit);
+	err = worker_ask_soon(unit->namer->options.worker, request.data, request.len, fds, fds_len, named, unit);
 	unit->asking = !err;
 	unit->namer->asking += !err;
 	return err;
@@ -629,7 +629,7 @@ static int name_unit(struct unit *unit, bool all)
 	return err ? err : ask_names(unit, unit->kind != FRAME_USER || unit->found);
 }
 
-static int ask_all(struct namer *namer, bool all)
+int namer_ask(struct namer *namer, bool all)
 {
 	int err = gather(namer);
 
@@ -638,11 +638,6 @@ static int ask_all(struct namer *namer, bool all)
 	err = err ? err : name_unit(&namer->vdso, all);
 	err = err ? err : worker_pump(namer->options.worker, false); /* it works while we read the kernel's names */
 	return err ? err : name_kernel(&namer->kernel, all);
-}
-
-int namer_ask(struct namer *namer)
-{
-	return ask_all(namer, false);
 }
 
 bool namer_waits(const struct namer *namer)
@@ -666,7 +661,7 @@ size_t namer_open_files(const struct namer *namer)
 
 int namer_run(struct namer *namer)
 {
-	int err = ask_all(namer, true);
+	int err = namer_ask(namer, true);
 
 	err = err ? err : worker_pump(namer->options.worker, true);
 	return err ? err : expand_apply(namer->inlines, namer->options.profile);

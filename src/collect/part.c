@@ -172,9 +172,9 @@ int filling_add(struct filling *filling, const struct part *part)
 
 /* ---- names ---- */
 
-int part_name(struct collect *collect)
+int part_name(struct collect *collect, bool last)
 {
-	return collect->options.raw ? 0 : namer_ask(collect->namer);
+	return collect->options.raw ? 0 : namer_ask(collect->namer, last);
 }
 
 bool part_named(const struct collect *collect)
@@ -189,7 +189,7 @@ bool part_answered(const struct collect *collect)
 
 int part_wait(struct collect *collect, uint64_t until_ns)
 {
-	int err = 0;
+	int err = part_name(collect, true);
 
 	while (!err && !part_named(collect)) {
 		struct pollfd ready = { worker_poll_fd(collect->worker), worker_poll_events(collect->worker), 0 };
@@ -199,6 +199,8 @@ int part_wait(struct collect *collect, uint64_t until_ns)
 			break;
 		poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1);
 		err = worker_pump(collect->worker, false);
+		if (!err && part_named(collect))
+			err = part_name(collect, true); /* of those that waited for an answer themselves */
 	}
 	return err;
 }

@@ -30,6 +30,7 @@
 
 struct request {
 	struct request *next;
+	bool soon; /* those come first */
 	worker_done *done;
 	void *arg;
 	int fds[WORKER_FDS];
@@ -223,8 +224,26 @@ void worker_free(struct worker *worker)
 	free(worker);
 }
 
-int worker_ask(struct worker *worker, const void *bytes, size_t len, const int *fds, size_t fds_len, worker_done *done,
-	       void *arg)
+/* Behind those that come before it, and behind the one under way. */
+static void enqueue(struct worker *worker, struct request *request)
+{
+	struct request **at = worker->last;
+
+	if (request->soon) {
+		at = &worker->first;
+		if (*at && worker->sent)
+			at = &(*at)->next;
+		while (*at && (*at)->soon)
+			at = &(*at)->next;
+	}
+	request->next = *at;
+	*at = request;
+	if (!request->next)
+		worker->last = &request->next;
+}
+
+static int ask(struct worker *worker, const void *bytes, size_t len, const int *fds, size_t fds_len,
+	       const struct request *how)
 {
 	struct request *request;
 
@@ -233,6 +252,7 @@ int worker_ask(struct worker *worker, const void *bytes, size_t len, const int *
 	request = calloc(1, sizeof(*request) + sizeof(uint32_t) + len);
 	if (!request)
 		return -ENOMEM;
+	*request = *how;
 	for (size_t i = 0; i < fds_len; i++) {
 		request->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
 		if (request->fds[i] < 0) {
@@ -245,14 +265,23 @@ int worker_ask(struct worker *worker, const void *bytes, size_t len, const int *
 		}
 	}
 	request->fds_len = fds_len;
-	request->done = done;
-	request->arg = arg;
 	request->len = sizeof(uint32_t) + len;
 	memcpy(request->bytes, &(uint32_t){ (uint32_t)len }, sizeof(uint32_t));
 	memcpy(request->bytes + sizeof(uint32_t), bytes, len);
-	*worker->last = request;
-	worker->last = &request->next;
+	enqueue(worker, request);
 	return 0;
+}
+
+int worker_ask(struct worker *worker, const void *bytes, size_t len, const int *fds, size_t fds_len, worker_done *done,
+	       void *arg)
+{
+	return ask(worker, bytes, len, fds, fds_len, &(struct request){ .done = done, .arg = arg });
+}
+
+int worker_ask_soon(struct worker *worker, const void *bytes, size_t len, const int *fds, size_t fds_len,
+		    worker_done *done, void *arg)
+{
+	return ask(worker, bytes, len, fds, fds_len, &(struct request){ .soon = true, .done = done, .arg = arg });
 }
 
 /* Answers the first request and takes it off the queue. The callback may queue more. */

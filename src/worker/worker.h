@@ -3,7 +3,7 @@
  * The worker: a process without privileges that parses the files of targets. It is given open descriptors, returns
  * small answers over a socket, and may die of any of them: that costs the one request under way.
  *
- * Requests are queued and answered one at a time, in order. Nothing here blocks unless it says so.
+ * Requests are queued and answered one at a time, in order of two kinds. Nothing here blocks unless it says so.
  */
 #ifndef WICK_WORKER_WORKER_H
 #define WICK_WORKER_WORKER_H
@@ -40,6 +40,9 @@ typedef void worker_done(void *arg, int err, const void *reply, size_t len);
 /* Queues a request. The descriptors are duplicated. */
 int worker_ask(struct worker *worker, const void *request, size_t len, const int *fds, size_t fds_len,
 	       worker_done *done, void *arg);
+/* The same, before all requests that were not asked so: for what is small and waited for. */
+int worker_ask_soon(struct worker *worker, const void *request, size_t len, const int *fds, size_t fds_len,
+		    worker_done *done, void *arg);
 
 /* Sends and receives what is possible. With `wait`, until nothing is left to be answered. */
 int worker_pump(struct worker *worker, bool wait);

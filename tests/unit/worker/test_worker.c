@@ -86,7 +86,10 @@ static struct worker *start(void)
 {
 	struct worker *worker = NULL;
 
-	assert_int_equal(worker_start(&worker, &(struct worker_options){ obey, 64 << 20, 1 }), 0);
+	assert_int_equal(
+		worker_start(&worker,
+			     &(struct worker_options){ .serve = obey, .memory_bytes = 64 << 20, .cpu_seconds = 1 }),
+		0);
 	return worker;
 }
 

@@ -24,14 +24,14 @@ DESTDIR :=
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
 BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c)
-PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c profile.c)
+PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c pick.c profile.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
 UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
-WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c protocol.c serve.c worker.c)
-COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c missed.c name.c preload.c refused.c sampler.c selftest.c \
-	tables.c ticks.c ways.c)
+WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c kept.c protocol.c serve.c worker.c)
+COLLECT_SRCS := $(addprefix src/collect/,account.c addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c met.c missed.c name.c part.c preload.c refused.c sampler.c selftest.c \
+	tables.c ticks.c ways.c windows.c)
 IN_SRCS := $(addprefix src/in/,bcc.c bpftrace.c firefox.c firefox_tables.c folded.c in.c perf.c perf_head.c pprof.c pprof_proto.c source.c speedscope.c stack.c wick.c)
 OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c gzip.c html.c lines.c page.c page_head.c paths.c perf.c pprof.c quality.c report.c report_callers.c \
 	report_quality.c report_stacks.c report_tables.c report_tree.c speedscope.c stats.c svg.c svg_colour.c svg_draw.c svg_layout.c svg_tree.c tally.c timeline.c tree.c \
@@ -41,6 +41,8 @@ EMBEDDED := $(addprefix src/out/,svg.css svg.js) $(addprefix src/web/,page.css p
 # The page: modules, each after those that it imports; put one after the other they are one script
 WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees.js format.js colours.js state.js dom.js flame.js gestures.js flames.js tree.js table.js inspector.js chips.js menu.js search.js \
 	export.js keys.js answer.js main.js)
+STORE_SRCS := $(addprefix src/store/,carry.c cover.c dict.c events.c gaps.c load.c open.c query.c retain.c rollup.c seal.c series.c sieve.c sql.c window.c)
+HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c listen.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c when.c work.c)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c session.c svg_options.c values.c)
 MAIN_SRC := src/main.c
@@ -48,35 +50,38 @@ MAIN_SRC := src/main.c
 BPF_SRCS := src/bpf/sampler.bpf.c
 
 # Everything but main(): what unit tests link with.
-LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(CMD_SRCS)
+LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(STORE_SRCS) $(HTTP_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,dict.c window.c) $(addprefix src/http/,guard.c query.c when.c)
 
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
 UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
-	worker/protocol worker/worker \
-	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways
+	worker/kept worker/protocol worker/worker $(addprefix http/,curves guard listen metrics query replay route stream when work) \
+	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/pick profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
+	store/crash store/events store/open store/query store/retain store/rollup store/seal store/series store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname listframes mkprofile mkraw probe progtags replay rows symname listevents
+TEST_TOOLS := goname httpserve listframes mkprofile mkraw probe progtags replay rows symname listevents windows
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
-FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof rows speedscope symbols text wick
+FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root
 GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/svg.t
+# A server asked over the network of this machine
+HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
 BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
-	refusals.t short.t stacks.t twins.t types.t unwind.t worker.t)
+	refusals.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
 LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t)
 # tests/progs/NAME.c: programs, and shared objects for them to load
 PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
-	deep compat32 without hostile twins blind
+	deep compat32 without hostile twins blind turns
 PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
 # or NAME-VARIANT, of NAME.c, of NAME.cc, of NAME.rs or of the folder NAME of a Go program
@@ -118,7 +123,7 @@ BPFTOOL = $(shell for tool in bpftool /usr/sbin/bpftool /usr/lib/linux-tools*/*/
 
 CFLAGS := -O2 -g
 LDFLAGS :=
-LDLIBS := -lbpf -ldw -lelf -liberty -llzma -lbz2 -lz -lzstd -lxxhash -lpthread -lm
+LDLIBS := -lbpf -ldw -lelf -liberty -llzma -lbz2 -lz -lzstd -lxxhash -lsqlite3 -lpthread -lm
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CPPFLAGS := -D_GNU_SOURCE -DWICK_RELEASE='"$(VERSION)"' -Isrc -I$(BUILD)/gen
@@ -364,7 +369,7 @@ $(BUILD)/zoo/go: tests/unwind/zoo/go/main.go tests/unwind/zoo/zoo.h
 # ---- looked for, and tests must not share the machine with a compiler.
 
 .PHONY: all run test test-long check lint format bench fuzz install clean distclean help
-.PHONY: check-unit check-golden check-browser check-importers check-fuzz check-kernel check-long check-vm check-vm-all test-build
+.PHONY: check-unit check-golden check-http check-browser check-importers check-fuzz check-kernel check-long check-vm check-vm-all test-build
 
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -397,7 +402,7 @@ test:
 	$(AGAIN) $(PARALLEL) lint
 	$(AGAIN) check
 	$(AGAIN) check-browser
-	$(AGAIN) SAN=1 check-unit check-golden
+	$(AGAIN) SAN=1 check-unit check-golden check-http
 	$(AGAIN) check-importers
 	$(AGAIN) check-kernel
 	$(AGAIN) SAN=1 KERNEL_TESTS='$(KERNEL_SAN_TESTS)' check-kernel
@@ -414,13 +419,16 @@ test-long: test
 	$(AGAIN) fuzz
 
 ## check: the tests that need no root
-check: check-unit check-golden check-fuzz
+check: check-unit check-golden check-http check-fuzz
 
 check-unit: $(UNIT_FILES)
 	$Q$(TEST_ENV) tests/run unit $^
 
 check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
 	$Q$(TEST_ENV) tests/run golden $(GOLDEN_TESTS)
+
+check-http: $O/wick $(TOOL_FILES)
+	$Q$(TEST_ENV) tests/run http $(HTTP_TESTS)
 
 check-browser: $O/wick
 	$Q$(TEST_ENV) tests/run browser $(BROWSER_TESTS)
@@ -477,7 +485,7 @@ lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
 lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
 lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)
 lint-%: export LINT_ZOO = $(ZOO) $(ZOO_LIBS)
-lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(BROWSER_TESTS) $(IMPORTER_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
+lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(HTTP_TESTS) $(BROWSER_TESTS) $(IMPORTER_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
 lint-%: export LINT_BUILD = $(BUILD)
 lint-%: export LINT_GCC = $(CC)
 lint-%: export LINT_CLANG = $(CLANG)

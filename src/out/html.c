@@ -77,6 +77,34 @@ int page_html(const struct page *page, struct buf *out)
 	return buf_error(out);
 }
 
+int page_shell(const struct page *page, const char *style_path, const char *script_path, struct buf *out)
+{
+	autobuf struct buf data = { 0 };
+	int err = page_data(page, &data);
+
+	if (err)
+		return err;
+	buf_adds(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		      "<link rel=\"icon\" href=\"data:,\">\n<title>wick</title>\n");
+	buf_addf(out, "<link rel=\"stylesheet\" href=\"%s\">\n</head>\n", style_path);
+	buf_adds(out, body);
+	buf_adds(out, "<script type=\"application/wick\" id=\"data\">");
+	add_base64(out, data.data, data.len);
+	buf_addf(out, "</script>\n<script type=\"module\" src=\"%s\"></script>\n</html>\n", script_path);
+	return buf_error(out);
+}
+
+const char *page_style(void)
+{
+	return style;
+}
+
+const char *page_script(void)
+{
+	return script;
+}
+
 int out_html(const struct profile *profile, struct buf *out)
 {
 	const struct page page = { .profile = profile };

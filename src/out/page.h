@@ -22,5 +22,9 @@ struct page {
 int page_data(const struct page *page, struct buf *out);
 /* A file with the page, the block and nothing to be fetched. */
 int page_html(const struct page *page, struct buf *out);
+/* The page with the block, for a server that has style and script at these paths. */
+int page_shell(const struct page *page, const char *style_path, const char *script_path, struct buf *out);
+const char *page_style(void);
+const char *page_script(void);
 
 #endif

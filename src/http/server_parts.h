@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What server.c, which has the loop, and serving.c, which has requests and answers, share. */
+#ifndef WICK_HTTP_SERVER_PARTS_H
+#define WICK_HTTP_SERVER_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "http/guard.h"
+#include "http/mhd.h"
+#include "http/route.h"
+#include "http/server.h"
+#include "http/work.h"
+
+#define SERVER_WAITING_MAX 64 /* requests that wait for the seconds they asked for */
+
+struct stream;
+struct stream_client;
+
+enum phase {
+	PHASE_READ, /* nothing, or a part of a request, has come */
+	PHASE_WORK, /* its answer is made, or waited for */
+	PHASE_SEND,
+	PHASE_LISTEN /* to events */
+};
+
+struct server_counts {
+	uint64_t requests, refused, timeouts, crowded_out;
+	unsigned connections;
+};
+
+/* A request, from its first line to the end of its answer. */
+struct call {
+	struct work_item item; /* first: a call is found by its item */
+	struct call *next;     /* of those that wait */
+	struct conn *conn;
+	const struct route *route;
+	struct http_request request;
+	struct http_reply reply;
+	char *uri;
+	const char *cors;            /* the origin to tell that it may read */
+	uint64_t due_ns;             /* when its seconds are over */
+	struct server_counts counts; /* when it was asked for */
+	bool checked, ready;         /* ready: the reply is there */
+	bool preflight;
+};
+
+struct conn {
+	struct conn *prev, *next; /* in the order in which they came */
+	struct server *server;
+	struct MHD_Connection *mhd;
+	struct call *call;
+	struct stream_client *client;
+	enum phase phase;
+	uint64_t deadline_ns; /* 0: none */
+	int fd;
+	bool suspended;
+};
+
+struct server {
+	struct mhd mhd;
+	struct server_options options;
+	struct guard guard;
+	char *token;
+	struct MHD_Daemon *daemon;
+	struct stream *stream;
+	struct work *work;
+	struct conn *first, *last;
+	struct call *waiting;
+	unsigned waiting_len;
+	struct server_counts counts;
+	int listen_fd, wake_fd, epoll_fd;
+	uint16_t port;
+	bool loopback;
+	bool stopping;
+};
+
+static inline uint64_t server_now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* What libmicrohttpd calls: connections come and go, requests begin, come in pieces, and end. */
+void serving_connection(void *context, struct MHD_Connection *mhd, void **slot,
+			enum MHD_ConnectionNotificationCode code);
+void *serving_begin(void *context, const char *uri, struct MHD_Connection *mhd);
+enum MHD_Result serving_request(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
+				const char *version, const char *data, size_t *data_len, void **slot);
+void serving_end(void *context, struct MHD_Connection *mhd, void **slot, enum MHD_RequestTerminationCode code);
+
+/* Lets it go on. */
+void serving_resume(struct conn *conn);
+/* Hands a call to the threads; one that does not fit is answered with an error. */
+void serving_work(struct server *server, struct call *call);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the store share. docs/store.md has the tables. */
+#ifndef WICK_STORE_PARTS_H
+#define WICK_STORE_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sqlite3.h>
+
+#include "store/store.h"
+
+struct dict;
+struct map;
+struct profile;
+struct window;
+struct window_counter;
+
+#define STORE_ID 0x7769636b /* "wick", the database's application id */
+#define STORE_VERSION 1
+#define STORE_FILE "wick.db"
+#define STORE_LOCK "lock"
+
+#define STORE_NS_PER_SEC 1000000000ULL
+
+/* Time that could not be written down, until it can. */
+struct store_missed {
+	uint64_t from, to;
+	uint64_t windows, value;
+	int why; /* -errno */
+};
+
+struct store {
+	sqlite3 *db;
+	int lock; /* of the one that writes; -1 */
+	struct store_options options;
+	struct dict *dict; /* of one era: the last that was used */
+	int64_t era;       /* its number; 0: none */
+	int64_t fresh;     /* the newest change of the dictionary that is in it */
+	struct store_missed missed;
+};
+
+/* A row of the table of windows, without its columns. */
+struct store_row {
+	int64_t id, era;
+	int64_t first, last; /* sequence numbers of the windows in it */
+	enum store_level level;
+	struct store_range range;
+	uint64_t mono_us; /* when the first of them began */
+	uint64_t age_ns;  /* the store's own time when the last of them ended: see seal.c */
+	bool has_events;
+	bool whole; /* in the range that was asked for */
+};
+
+/* A read transaction: what is read between the two is of one moment. */
+int store_begin(struct store *store);
+void store_end(struct store *store);
+
+/* Makes store->dict that of an era, as it is now. */
+int store_load_dict(struct store *store, int64_t era);
+
+enum store_parts { STORE_HEAD, STORE_BODY, STORE_EVENTS };
+/* Unpacks a row, up to and with that part; events stay empty where there are none. window_free is due if it is 0. */
+int store_read_window(struct store *store, int64_t id, enum store_parts parts, struct window *ret);
+
+/*
+ * The rows that a range consists of, none of them twice, as coarse as fits: those that lie in the range as a whole, and
+ * those at its ends, which no finer ones stand for. By era, then by sequence number. `coarsest` limits how coarse.
+ */
+int store_cover(struct store *store, const struct store_range *range, enum store_level coarsest, struct store_row **ret,
+		size_t *ret_len);
+
+/* Adds a counter to a sum under group << 32 | name; of what a recording needed at most it is the greatest. */
+int store_add_counter(const struct profile *model, struct map *sums, const struct window_counter *counter);
+bool store_is_extreme(const char *group, const char *name);
+
+/* Adds the numbers of a window to others. */
+void store_add_numbers(uint64_t *numbers, const struct window *window);
+
+/* One step of each, in a transaction of its own: 1 if something was done, 0 if there is nothing to do. */
+int store_roll_up(struct store *store);
+int store_retain(struct store *store);
+
+/* Writes a window as a row: its columns and what is known of it. `lost` is the sum of its counters of that group. */
+int store_insert_row(struct store *store, struct store_row *row, const struct window *window, uint64_t lost);
+
+#endif

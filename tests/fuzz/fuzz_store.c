@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The columns that a store holds, before they are packed: whatever the bytes, reading them ends, and what was read is
+ * written as something that is read as the same. The first byte says which kind of columns follows: a window (the
+ * head, its length in two bytes before it, then the body), events, or a block of one of the dictionary's tables after
+ * a dictionary that has a record of each.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "profile/profile.h"
+#include "store/dict.h"
+#include "store/window.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void read_events(struct window *window, const uint8_t *data, size_t len)
+{
+	autobuf struct buf once = { 0 };
+	struct window again = { .rows_len = window->rows_len };
+
+	if (window_read_events(window, data, len))
+		return;
+	for (size_t i = 0; i < window->events_len; i++)
+		require(window->events[i].row < window->rows_len &&
+			(!i || window->events[i].time_us >= window->events[i - 1].time_us));
+	window_events(window, &once);
+	require(!window_read_events(&again, once.data, once.len) && again.events_len == window->events_len);
+	window_free(&again);
+}
+
+static void read_window(const uint8_t *data, size_t len)
+{
+	autobuf struct buf head = { 0 }, body = { 0 };
+	struct window window, again;
+	size_t head_len;
+
+	if (len < 2)
+		return;
+	head_len = (size_t)data[0] | (size_t)data[1] << 8;
+	if (head_len > len - 2 || window_read_head(&window, data + 2, head_len))
+		return;
+	if (!window_read_body(&window, data + 2 + head_len, len - 2 - head_len)) {
+		uint64_t sum = 0, values = 0;
+
+		for (size_t i = 0; i < window.groups_len; i++)
+			sum += window.groups[i].sum;
+		for (size_t i = 0; i < window.rows_len; i++)
+			values += window.rows[i].value;
+		require(sum == values);
+		window_head(&window, &head);
+		window_body(&window, &body);
+		require(!window_read_head(&again, head.data, head.len));
+		require(!window_read_body(&again, body.data, body.len));
+		require(again.rows_len == window.rows_len && again.groups_len == window.groups_len);
+		require(!window.rows_len || !memcmp(again.rows, window.rows, window.rows_len * sizeof(*window.rows)));
+		window_free(&again);
+	}
+	window_free(&window);
+}
+
+/* A record in each table, for others to refer to. */
+static struct dict *small_dict(void)
+{
+	struct dict *dict;
+	struct profile_file file = { .inode = 1, .path = 1 };
+	struct profile_process process = { .pid = 1, .comm = 1 };
+	struct profile_frame frame = { .address = 1, .file = 1, .name = 1 };
+	struct dict_who who = { .process = 1 };
+
+	require(!dict_new(&dict));
+	require(profile_string(dict->model, "a") == 1);
+	require(profile_add_label(dict->model, 0, 1, 1) == 1);
+	require(dict_add_file(dict, &file) == 1 && dict_add_process(dict, &process) == 1);
+	require(dict_add_frame(dict, &frame) == 1 && profile_add_node(dict->model, 0, 1) == 1);
+	require(dict_add_who(dict, &who) == 1);
+	return dict;
+}
+
+static void read_block(enum dict_table table, const uint8_t *data, size_t len)
+{
+	struct dict *dict = small_dict(), *again = small_dict();
+	autobuf struct buf once = { 0 }, twice = { 0 };
+
+	if (!dict_read_block(dict, table, 0, data, len)) {
+		dict_write_block(dict, table, 0, &once);
+		require(!dict_read_block(again, table, 0, once.data, once.len));
+		dict_write_block(again, table, 0, &twice);
+		require(once.len == twice.len && !memcmp(once.data, twice.data, once.len));
+	}
+	dict_free(dict);
+	dict_free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct window window = { .rows_len = 100 };
+	autobuf struct buf raw = { 0 };
+
+	if (!len)
+		return 0;
+	if (data[0] == 0)
+		read_window(data + 1, len - 1);
+	else if (data[0] == 1)
+		read_events(&window, data + 1, len - 1);
+	else if (data[0] == 2)
+		window_unpack(data + 1, len < 64 ? len - 1 : 63, &raw);
+	else
+		read_block((enum dict_table)(data[0] % DICT_TABLES), data + 1, len - 1);
+	window_free(&window);
+	return 0;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is too old goes, finest first, and what is left still answers in full; bytes stay within their limit while
+ * windows come; nothing goes because a clock was set.
+ */
+#include "store/store.h"
+
+#include "base/fail.h" /* before cmocka, which has a macro of that name */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "unit/store/history.h"
+
+#define PER_HOUR 360
+#define HOUR (3600 * HISTORY_SEC)
+#define STEPS_MAX 100000
+
+static struct store *open_store(const char *folder, uint64_t keep_ns, uint64_t keep_bytes, uint64_t event_bytes)
+{
+	const struct store_options options = {
+		.folder = folder, .keep_ns = keep_ns, .keep_bytes = keep_bytes, .event_bytes = event_bytes
+	};
+	struct store *store = NULL;
+
+	assert_non_null(folder);
+	assert_int_equal(store_open(&store, &options), 0);
+	return store;
+}
+
+static void tend(struct store *store)
+{
+	int steps = 0, done;
+
+	while ((done = store_tend(store)) > 0)
+		assert_true(++steps < STEPS_MAX);
+	assert_int_equal(done, 0);
+}
+
+static uint64_t rows_of(struct store *store, unsigned int first, unsigned int end)
+{
+	const struct store_range range = { HISTORY_WALL + first * HISTORY_STEP, HISTORY_WALL + end * HISTORY_STEP };
+	struct store_answer answer;
+	struct profile *profile;
+
+	assert_int_equal(store_query(store, &range, NULL, &profile, &answer), 0);
+	profile_free(profile);
+	return answer.rows;
+}
+
+static void test_age(void **state)
+{
+	char *folder = history_folder();
+	struct store *store = open_store(folder, HOUR, 0, 0);
+	const unsigned int windows = 6 * PER_HOUR + 1;
+
+	(void)state;
+	for (unsigned int n = 0; n < windows; n++)
+		assert_int_equal(history_seal(store, n), 0);
+	tend(store);
+	/* Windows for one hour, minutes for four, hours for sixteen. */
+	assert_int_equal(history_ask(store, 0, windows), history_expect(0, windows));
+	assert_int_equal(history_ask(store, windows - PER_HOUR, windows), history_expect(windows - PER_HOUR, windows));
+	assert_int_equal(rows_of(store, windows - 10, windows - 7), 3);
+	assert_int_equal(history_ask(store, 3 * PER_HOUR + 6, 3 * PER_HOUR + 12),
+			 history_expect(3 * PER_HOUR + 6, 3 * PER_HOUR + 12));
+	assert_int_equal(rows_of(store, 3 * PER_HOUR + 6, 3 * PER_HOUR + 12), 1);
+	assert_int_equal(rows_of(store, 3 * PER_HOUR, 3 * PER_HOUR + 2), 0); /* a minute cannot be cut */
+	assert_int_equal(rows_of(store, 6, 60), 0);                          /* nor can an hour */
+	store_free(store);
+	history_remove(folder);
+}
+
+static void test_bytes(void **state)
+{
+	const uint64_t limit = 600 << 10;
+	char *folder = history_folder();
+	struct store *store = open_store(folder, 0, limit, 0);
+	const unsigned int windows = 9 * PER_HOUR;
+	uint64_t bytes = 0, most = 0;
+
+	(void)state;
+	for (unsigned int n = 0; n < windows; n++) {
+		assert_int_equal(history_seal(store, n), 0);
+		if (n % 60 == 59) {
+			assert_int_equal(store_bytes(store, &bytes), 0);
+			most = bytes > most ? bytes : most;
+			tend(store);
+			assert_int_equal(store_bytes(store, &bytes), 0);
+			assert_true(bytes <= limit);
+		}
+	}
+	assert_true(most > limit); /* the limit was met */
+	assert_int_equal(history_ask(store, windows - 100, windows), history_expect(windows - 100, windows));
+	assert_int_equal(history_ask(store, 0, 8 * PER_HOUR), history_expect(0, 8 * PER_HOUR));
+	store_free(store);
+	history_remove(folder);
+}
+
+static void test_clock_is_set(void **state)
+{
+	char *folder = history_folder();
+	struct store *store = open_store(folder, HOUR, 0, 0);
+
+	(void)state;
+	for (unsigned int n = 0; n < 100; n++) {
+		struct profile *window = history_window(n, 1);
+
+		if (n == 50)
+			profile_meta(window)->wall_ns += 100000 * HOUR;
+		assert_int_equal(store_seal(store, window, HISTORY_BOOT, NULL), 0);
+		profile_free(window);
+	}
+	tend(store);
+	assert_int_equal(rows_of(store, 1, 5), 4);
+	assert_int_equal(history_ask(store, 0, 50), history_expect(0, 50));
+	store_free(store);
+	history_remove(folder);
+}
+
+/* Of events the newest stay; what a range is cut by them says so. */
+static void test_events(void **state)
+{
+	char *folder = history_folder();
+	struct store *store = open_store(folder, 0, 0, 1000);
+	const struct store_range old = { HISTORY_WALL + HISTORY_SEC, HISTORY_WALL + 8 * HISTORY_SEC };
+	struct store_range fresh = { HISTORY_WALL + 99 * HISTORY_STEP, HISTORY_WALL + 99 * HISTORY_STEP + HISTORY_SEC };
+	struct store_answer answer;
+	struct profile *profile;
+
+	(void)state;
+	for (unsigned int n = 0; n < 100; n++)
+		assert_int_equal(history_seal(store, n), 0);
+	tend(store);
+	assert_int_equal(store_query(store, &old, NULL, &profile, &answer), 0);
+	profile_free(profile);
+	assert_int_equal(answer.cut, 0);
+	assert_int_equal(answer.rounded, 1);
+	assert_int_equal(store_query(store, &fresh, NULL, &profile, &answer), 0);
+	profile_free(profile);
+	assert_int_equal(answer.cut, 1);
+	store_free(store);
+	history_remove(folder);
+}
+
+/* What nothing refers to goes with the last row that did. */
+static void test_dictionaries(void **state)
+{
+	char *folder = history_folder();
+	struct store *store = open_store(folder, HOUR / 60, 0, 0);
+	struct store_range extent;
+	char boot[16];
+
+	(void)state;
+	for (unsigned int n = 0; n < 3 * PER_HOUR; n++) {
+		struct profile *window = history_window(n, 1);
+
+		snprintf(boot, sizeof(boot), "boot %u", n / 90);
+		assert_int_equal(store_seal(store, window, boot, NULL), 0);
+		profile_free(window);
+		if (n % 100 == 99)
+			tend(store);
+	}
+	tend(store);
+	assert_int_equal(store_extent(store, &extent), 0);
+	assert_true(extent.from > HISTORY_WALL + HOUR);
+	assert_int_equal(history_ask(store, 3 * PER_HOUR - 5, 3 * PER_HOUR),
+			 history_expect(3 * PER_HOUR - 5, 3 * PER_HOUR));
+	store_free(store);
+	history_remove(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_age),    cmocka_unit_test(test_bytes),        cmocka_unit_test(test_clock_is_set),
+		cmocka_unit_test(test_events), cmocka_unit_test(test_dictionaries),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

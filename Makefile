@@ -24,14 +24,14 @@ DESTDIR :=
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
 BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c)
-PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c profile.c)
+PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c pick.c profile.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
 UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
 WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c protocol.c serve.c worker.c)
-COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c missed.c name.c preload.c refused.c sampler.c selftest.c \
-	tables.c ticks.c ways.c)
+COLLECT_SRCS := $(addprefix src/collect/,account.c addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c met.c missed.c name.c part.c preload.c refused.c sampler.c selftest.c \
+	tables.c ticks.c ways.c windows.c)
 IN_SRCS := $(addprefix src/in/,bcc.c bpftrace.c firefox.c firefox_tables.c folded.c in.c perf.c perf_head.c pprof.c pprof_proto.c source.c speedscope.c stack.c wick.c)
 OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c gzip.c html.c lines.c page.c page_head.c paths.c perf.c pprof.c quality.c report.c report_callers.c \
 	report_quality.c report_stacks.c report_tables.c report_tree.c speedscope.c stats.c svg.c svg_colour.c svg_draw.c svg_layout.c svg_tree.c tally.c timeline.c tree.c \
@@ -62,7 +62,7 @@ UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json j
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
 	store/crash store/events store/open store/query store/retain store/rollup store/seal store/series store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw probe progtags replay rows symname listevents
+TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw probe progtags replay rows symname listevents windows
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root

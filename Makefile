@@ -68,7 +68,7 @@ FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox
 # Shell tests that need no root
 GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/svg.t
 # A server asked over the network of this machine
-HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t
+HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t tests/http/kept.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
@@ -510,12 +510,14 @@ MAN_PAGES := $(wildcard docs/man/*.[1-8])
 $O/wick.bash: $O/wick
 	$Q$< completion bash >$@
 
-## install: copy program, manual pages and completion to PREFIX (/usr/local), under DESTDIR if that is set
+## install: copy program, manual pages, completion and a systemd unit to PREFIX (/usr/local), under DESTDIR if that is set
 install: $O/wick $O/wick.bash
 	install -D -m 755 $O/wick $(DESTDIR)$(PREFIX)/bin/wick
 	$(foreach page,$(MAN_PAGES),install -D -m 644 $(page) \
 		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page)) &&) :
 	install -D -m 644 $O/wick.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wick
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's,@PREFIX@,$(PREFIX),' packaging/wick.service.in >$(DESTDIR)$(PREFIX)/lib/systemd/system/wick.service
 
 ## clean: remove what was built (distclean: what was downloaded as well)
 clean:

@@ -242,6 +242,7 @@ static int stop_all(struct serve *serve)
 	int err;
 
 	notify_send(&serve->notify, "STOPPING=1\nSTATUS=Writing the last window");
+	link_hang_up(serve->link); /* it ends while the last window is made */
 	err = windows_stop(serve->windows);
 	if (!keep_stop(serve->keep, KEEP_STOP_MS)) {
 		serve_log("the disk does not answer: the last window is lost");
@@ -303,6 +304,7 @@ static int check_options(const struct serve_options *options, struct serve *serv
 		err = fail_plain(-EINVAL, "--tls-cert and --tls-key go together: give both or none");
 	err = err ? err : record_to_collect(&options->record, &serve->collect, &serve->lists);
 	serve->collect.events = true;
+	serve->collect.max_stacks = 0; /* as many as fit */
 	return err;
 }
 

@@ -279,13 +279,18 @@ void link_tend(struct link *link)
 	}
 }
 
+void link_hang_up(struct link *link)
+{
+	flush(link);
+	if (link->fd >= 0)
+		shutdown(link->fd, SHUT_WR);
+}
+
 void link_end(struct link *link)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + END_MS * NS_PER_MS;
 
-	flush(link);
-	if (link->fd >= 0)
-		shutdown(link->fd, SHUT_WR);
+	link_hang_up(link);
 	while (link->stats.pid && !reap(link, WNOHANG)) {
 		if (clock_ns(CLOCK_MONOTONIC) > end) {
 			kill(link->stats.pid, SIGKILL);

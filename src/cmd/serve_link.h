@@ -45,7 +45,8 @@ int link_start(struct link **ret, char **argv, const struct link_hello *hello);
 bool link_send(struct link *link, enum link_kind kind, const void *head, size_t head_len, const void *rest, size_t len);
 /* Sends what is queued; sees whether the other one has died, and starts it again, not too often. */
 void link_tend(struct link *link);
-/* Tells the other one the end and waits for it, for a moment. */
+/* Tells the other one the end; waits for it, for a moment. */
+void link_hang_up(struct link *link);
 void link_end(struct link *link);
 void link_free(struct link *link);
 

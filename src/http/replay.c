@@ -69,6 +69,15 @@ int replay_add(struct replay *replay, struct profile *profile)
 	return 0;
 }
 
+void replay_forget(struct replay *replay, size_t count)
+{
+	count = count < replay->len ? count : replay->len;
+	for (size_t i = 0; i < count; i++)
+		profile_free(replay->parts[i]);
+	memmove(replay->parts, replay->parts + count, (replay->len - count) * sizeof(*replay->parts));
+	replay->len -= count;
+}
+
 static bool meets(const struct profile *part, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct profile_meta *meta = profile_meta(part);
@@ -285,10 +294,11 @@ static int replay_metrics(void *context, struct metrics *metrics)
 	return err;
 }
 
-static int replay_ready(void *context)
+static int replay_ready(void *context, struct buf *note)
 {
 	const struct replay *replay = context;
 
+	(void)note;
 	return replay->len ? 0 : -EAGAIN;
 }
 

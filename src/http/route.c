@@ -13,7 +13,7 @@
 #include "base/json.h"
 
 #define RANGE (QUERY_TAKES(FROM) | QUERY_TAKES(TO) | QUERY_TAKES(FILTER))
-#define CURVES (RANGE | QUERY_TAKES(BY) | QUERY_TAKES(CELLS))
+#define CURVES (RANGE | QUERY_TAKES(BY) | QUERY_TAKES(CELLS) | QUERY_TAKES(FN))
 #define ERROR_MAX 400
 
 const struct route routes[] = {
@@ -29,7 +29,8 @@ const struct route routes[] = {
 	{ "GET", "/api/diff", ROUTE_WORK, RANGE | QUERY_TAKES(AGAINST) | QUERY_TAKES(FORMAT), api_diff },
 	{ "GET", "/api/processes", ROUTE_WORK, RANGE, api_processes },
 	{ "GET", "/api/series", ROUTE_WORK, CURVES, api_series },
-	{ "GET", "/api/heat", ROUTE_WORK, RANGE, api_heat },
+	{ "GET", "/api/heat", ROUTE_WORK, RANGE | QUERY_TAKES(FN), api_heat },
+	{ "GET", "/api/gaps", ROUTE_WORK, QUERY_TAKES(FROM) | QUERY_TAKES(TO), api_gaps },
 	{ "GET", ROUTE_EVENTS, ROUTE_STREAM, 0, NULL },
 	{ "GET", "/debug/pprof/profile", ROUTE_WORK | ROUTE_WAIT, QUERY_TAKES(SECONDS), api_pprof },
 	{ 0 },

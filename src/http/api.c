@@ -48,6 +48,16 @@ static void reply_body(struct http_reply *reply, const char *type)
 	reply->type = type;
 }
 
+/* What the source has of a range, or of moments within it. */
+static int ask_source(const struct http_request *request, uint64_t from_ns, uint64_t to_ns, struct profile **ret)
+{
+	const struct http_source *source = request->source;
+
+	if (!request->query.offset_to)
+		return source->profile(source->context, from_ns, to_ns, ret);
+	return source->moments ? source->moments(source->context, &request->query, ret) : -ENODATA;
+}
+
 /* The profile of a range after the request's filters; on failure the reply says why. */
 static int get_profile(const struct http_request *request, uint64_t from_ns, uint64_t to_ns, struct http_reply *reply,
 		       struct profile **ret)
@@ -61,7 +71,7 @@ static int get_profile(const struct http_request *request, uint64_t from_ns, uin
 		reply_error(reply, 400, "%s", fail_text());
 		return err;
 	}
-	err = request->source->profile(request->source->context, from_ns, to_ns, &whole);
+	err = ask_source(request, from_ns, to_ns, &whole);
 	if (!err && filter_asked(&request->query.filter)) {
 		err = filter_apply(filter, whole, texts, &profile);
 		profile_free(whole);
@@ -84,7 +94,7 @@ static const char *type_of(const char *format)
 		return "text/html; charset=utf-8";
 	if (!strcmp(format, "speedscope") || !strcmp(format, "firefox"))
 		return "application/json";
-	if (!strcmp(format, "pprof") || !strcmp(format, "wick"))
+	if (!strcmp(format, "pprof") || !strcmp(format, "wick") || !strcmp(format, "page"))
 		return "application/octet-stream";
 	return "text/plain; charset=utf-8";
 }
@@ -103,13 +113,29 @@ static void reply_file(struct http_reply *reply, int err, const char *format, co
 	}
 }
 
+static int write_block(const struct profile *profile, struct buf *out)
+{
+	const struct page page = { .profile = profile };
+
+	return page_data(&page, out);
+}
+
+/* What the page reads: no file that anybody saves. */
+static const struct out_format page_block = { .name = "page", .suffix = ".page", .write = write_block };
+
 static void send_profile(const struct http_request *request, uint64_t from_ns, uint64_t to_ns,
 			 const struct out_format *format, struct http_reply *reply)
 {
 	struct profile *profile = NULL;
 	int err;
 
-	if (get_profile(request, from_ns, to_ns, reply, &profile))
+	err = get_profile(request, from_ns, to_ns, reply, &profile);
+	if (err == -ENODATA && format == &page_block) { /* an answer, not an error: browsers write those down */
+		reply_free(reply);
+		reply_body(reply, "application/octet-stream");
+		reply->status = 204;
+	}
+	if (err)
 		return;
 	err = format->write(profile, &reply->body);
 	profile_free(profile);
@@ -118,7 +144,8 @@ static void send_profile(const struct http_request *request, uint64_t from_ns, u
 
 void api_profile(const struct http_request *request, struct http_reply *reply)
 {
-	const struct out_format *format = out_by_name(request->query.format ? request->query.format : "pprof");
+	const char *name = request->query.format ? request->query.format : "pprof";
+	const struct out_format *format = strcmp(name, page_block.name) ? out_by_name(name) : &page_block;
 
 	if (format)
 		send_profile(request, request->query.from_ns, request->query.to_ns, format, reply);
@@ -237,25 +264,18 @@ void api_metrics(const struct http_request *request, struct http_reply *reply)
 
 void api_page(const struct http_request *request, struct http_reply *reply)
 {
-	struct page page = { 0 };
-	struct profile *profile = NULL;
-	int err;
+	const struct http_source *source = request->source;
+	const char *words[] = { "", "live", "times", "live times" };
 
-	if (get_profile(request, request->query.from_ns, request->query.to_ns, reply, &profile))
-		return;
-	page.profile = profile;
-	err = page_shell(&page, "/page.css", "/page.js", &reply->body);
-	profile_free(profile);
-	if (err)
-		reply_failure(reply, err);
-	else
-		reply_body(reply, "text/html; charset=utf-8");
+	page_shell("/page.css", "/page.js", words[!!source->greeting + 2 * !source->untimed], &reply->body);
+	reply_body(reply, "text/html; charset=utf-8");
 }
 
 void api_style(const struct http_request *request, struct http_reply *reply)
 {
 	(void)request;
 	buf_adds(&reply->body, page_style());
+	buf_adds(&reply->body, page_server_style());
 	reply_body(reply, "text/css; charset=utf-8");
 }
 
@@ -263,6 +283,7 @@ void api_script(const struct http_request *request, struct http_reply *reply)
 {
 	(void)request;
 	buf_adds(&reply->body, page_script());
+	buf_adds(&reply->body, page_server_script());
 	reply_body(reply, "text/javascript; charset=utf-8");
 }
 

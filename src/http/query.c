@@ -57,6 +57,22 @@ static int read_number(const char *name, const char *text, unsigned most, unsign
 	return 0;
 }
 
+static int read_offsets(const char *text, struct query *query)
+{
+	char from[5], *end = strchr(text, '-');
+	uint64_t first, last;
+
+	if (!end || end == text || end - text >= (int)sizeof(from) || strlen(end + 1) >= sizeof(from))
+		return fail_plain(-EINVAL, "offsets are two numbers of ms, such as 200-400");
+	memcpy(from, text, (size_t)(end - text));
+	from[end - text] = '\0';
+	if (text_u64(from, &first) || text_u64(end + 1, &last) || first >= last || last > QUERY_OFFSET_MAX)
+		return fail_plain(-EINVAL, "offsets are within a second, from 0 to %d ms", QUERY_OFFSET_MAX);
+	query->offset_from = (unsigned)first;
+	query->offset_to = (unsigned)last;
+	return 0;
+}
+
 static int check_pattern(const char *text)
 {
 	size_t len = strlen(text);
@@ -116,6 +132,11 @@ static int read_value(struct query *query, enum query_param param, const char *t
 	case QUERY_BY:
 		query->by = text;
 		return 0;
+	case QUERY_FN:
+		query->fn = text;
+		return 0;
+	case QUERY_OFFSETS:
+		return read_offsets(text, query);
 	default:
 		return read_number("cells", text, QUERY_CELLS_MAX, &query->cells);
 	}

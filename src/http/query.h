@@ -17,6 +17,7 @@
 #define QUERY_SECONDS_MAX 300    /* of sampling that somebody waits for */
 #define QUERY_SECONDS_DEFAULT 30 /* as Go's own handler has it */
 #define QUERY_CELLS_MAX 5000     /* points or columns of an answer */
+#define QUERY_OFFSET_MAX 1000    /* ms of a second */
 
 /* PARAM(name in capitals, name, what it is, for docs and errors) */
 #define QUERY_PARAMS(PARAM)                                                                   \
@@ -27,7 +28,9 @@
 	PARAM(FORMAT, "format", "a name of a format")                                         \
 	PARAM(SECONDS, "seconds", "how long to sample")                                       \
 	PARAM(BY, "by", "what makes a curve or a row of its own")                             \
-	PARAM(CELLS, "cells", "how many points or columns")
+	PARAM(CELLS, "cells", "how many points or columns")                                   \
+	PARAM(FN, "fn", "the name of a function")                                             \
+	PARAM(OFFSETS, "offsets", "parts of every second, FROM-TO in ms")
 
 enum query_param {
 #define QUERY_ENUM(id, name, help) QUERY_##id,
@@ -48,6 +51,8 @@ struct query {
 	unsigned seconds;
 	unsigned cells;          /* 0: not given */
 	const char *format, *by; /* NULL: not given */
+	const char *fn;
+	unsigned offset_from, offset_to; /* ms of every second, the last one not included; 0 and 0: not given */
 	struct filter_options filter;
 	char *text;
 };

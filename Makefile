@@ -44,7 +44,7 @@ WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees
 # What only a server's page has, behind those
 WEB_SERVER_SCRIPTS := $(addprefix src/web/,ask.js live.js join.js ranges.js plot.js timeline.js heat.js strip.js serve.js)
 STORE_SRCS := $(addprefix src/store/,carry.c cover.c dict.c events.c gaps.c load.c open.c query.c retain.c rollup.c seal.c series.c sieve.c sql.c window.c)
-HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c listen.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c when.c work.c)
+HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c kept.c kept_curves.c listen.c live.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c when.c work.c)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c session.c svg_options.c values.c)
 MAIN_SRC := src/main.c
@@ -64,7 +64,7 @@ UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json j
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
 	store/crash store/events store/open store/query store/retain store/rollup store/seal store/series store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname httpserve listframes mkprofile mkraw probe progtags replay rows symname listevents
+TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw probe progtags replay rhythm rows symname listevents
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root

@@ -4,10 +4,12 @@
  * fails may name files of this machine: who asks gets a sentence by the kind of error instead.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/json.h"
 #include "http/guard.h"
 #include "http/metrics.h"
 #include "http/route.h"
@@ -32,6 +34,9 @@ static void reply_failure(struct http_reply *reply, int err)
 		break;
 	case -EAGAIN:
 		reply_error(reply, 503, "not ready yet");
+		break;
+	case -EOPNOTSUPP:
+		reply_error(reply, 400, "of this, what is kept can be asked by process: and by fn alone");
 		break;
 	default:
 		reply_error(reply, 500, "the answer could not be made");
@@ -228,6 +233,11 @@ void api_heat(const struct http_request *request, struct http_reply *reply)
 	send_json(request, request->source->heat, reply);
 }
 
+void api_gaps(const struct http_request *request, struct http_reply *reply)
+{
+	send_json(request, request->source->gaps, reply);
+}
+
 void api_health(const struct http_request *request, struct http_reply *reply)
 {
 	(void)request;
@@ -237,13 +247,19 @@ void api_health(const struct http_request *request, struct http_reply *reply)
 
 void api_ready(const struct http_request *request, struct http_reply *reply)
 {
-	int err = request->source->ready(request->source->context);
+	struct json json = { .out = &reply->body };
+	autobuf struct buf note = { 0 };
 
-	if (err) {
+	if (request->source->ready(request->source->context, &note)) {
 		reply_failure(reply, -EAGAIN);
 		return;
 	}
-	buf_adds(&reply->body, "{\"status\":\"ready\"}\n");
+	json_object(&json, NULL);
+	json_text(&json, "status", "ready", strlen("ready"));
+	if (note.len)
+		json_text(&json, "note", note.data, note.len);
+	json_end(&json, '}');
+	buf_addc(&reply->body, '\n');
 	reply_body(reply, "application/json");
 }
 
@@ -265,9 +281,11 @@ void api_metrics(const struct http_request *request, struct http_reply *reply)
 void api_page(const struct http_request *request, struct http_reply *reply)
 {
 	const struct http_source *source = request->source;
-	const char *words[] = { "", "live", "times", "live times" };
+	char words[32];
 
-	page_shell("/page.css", "/page.js", words[!!source->greeting + 2 * !source->untimed], &reply->body);
+	snprintf(words, sizeof(words), "%s%s%s", source->greeting ? "live " : "", source->untimed ? "" : "times ",
+		 source->gaps ? "gaps" : "");
+	page_shell("/page.css", "/page.js", words, &reply->body);
 	reply_body(reply, "text/html; charset=utf-8");
 }
 

@@ -97,9 +97,9 @@ int curves_add(struct curves *curves, const char *name, size_t len, uint64_t at_
 	part = (double)(at_ns - curves->from_ns) / (double)(curves->to_ns - curves->from_ns);
 	cell = (unsigned)(part * curves->cells);
 	cell = cell < curves->cells ? cell : curves->cells - 1; /* a fraction may be rounded up to 1 */
-	while (i < curves->len && (curves->list[i].len != len || memcmp(curves->list[i].name, name, len)))
+	while (name && i < curves->len && (curves->list[i].len != len || memcmp(curves->list[i].name, name, len)))
 		i++;
-	if (i == CURVES_NAMES_MAX)
+	if (!name || i == CURVES_NAMES_MAX)
 		i = 0;
 	else if (i == curves->len && add_curve(curves, name, len))
 		return -ENOMEM;

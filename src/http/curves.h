@@ -21,7 +21,7 @@ struct heat;
 /* From one moment up to another, in ns since 1970, in so many cells. -EINVAL for an empty range. */
 int curves_new(struct curves **ret, uint64_t from_ns, uint64_t to_ns, unsigned cells);
 void curves_free(struct curves *curves);
-/* What is outside is passed over. 0 or -ENOMEM. */
+/* What is outside is passed over; a name that is NULL is counted with the others. 0 or -ENOMEM. */
 int curves_add(struct curves *curves, const char *name, size_t len, uint64_t at_ns, uint64_t count);
 /* JSON, appended: from_ms, to_ms, cells, curves of name, total and values; the largest first. */
 int curves_write(struct curves *curves, struct buf *out);

@@ -9,9 +9,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/fail.h"
 #include "base/span.h"
 
@@ -96,5 +100,64 @@ int listen_open(const struct listen_address *address, const char *text, int *ret
 	*ret_fd = fd;
 	*ret_port = ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&got)->sin6_port
 						    : ((struct sockaddr_in *)&got)->sin_port);
+	return 0;
+}
+
+/* A socket's file that nobody answers at is what a crash left behind. */
+static int clear_path(const struct sockaddr_un *address)
+{
+	autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct stat info;
+
+	if (lstat(address->sun_path, &info))
+		return 0;
+	if (!S_ISSOCK(info.st_mode))
+		return fail_plain(-EEXIST, "listening on '%s': something else is there: --socket gives another path",
+				  address->sun_path);
+	if (fd >= 0 && (!connect(fd, (const struct sockaddr *)address, sizeof(*address)) || errno == EAGAIN))
+		return fail_plain(
+			-EADDRINUSE,
+			"listening on '%s': another wick serve does: stop that one, or give another path with --socket",
+			address->sun_path);
+	unlink(address->sun_path);
+	return 0;
+}
+
+static void make_folder(const char *path)
+{
+	autofree char *folder = strdup(path);
+	char *slash = folder ? strrchr(folder, '/') : NULL;
+
+	if (!slash || slash == folder)
+		return;
+	*slash = '\0';
+	mkdir(folder, 0755); /* where that fails, binding says why */
+}
+
+int listen_local(const char *path, int *ret_fd)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	mode_t mask;
+	int fd, err;
+
+	if (!*path || strlen(path) >= sizeof(address.sun_path))
+		return fail_plain(-EINVAL, "listening on '%s': the path of a socket has from 1 to %zu bytes", path,
+				  sizeof(address.sun_path) - 1);
+	memcpy(address.sun_path, path, strlen(path));
+	make_folder(path);
+	err = clear_path(&address);
+	if (err)
+		return err;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return fail(-errno, "listening on '%s'", path);
+	mask = umask(0177);
+	err = bind(fd, (const struct sockaddr *)&address, sizeof(address)) || listen(fd, LISTEN_BACKLOG) ? -errno : 0;
+	umask(mask);
+	if (err) {
+		close(fd);
+		return fail(err, "listening on '%s'", path);
+	}
+	*ret_fd = fd;
 	return 0;
 }

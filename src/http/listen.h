@@ -24,5 +24,10 @@ int listen_parse(const char *text, struct listen_address *ret);
 int listen_check(const struct listen_address *address, const char *text, const struct listen_policy *policy);
 /* A socket that listens, and the port that it got. -errno with fail() set. */
 int listen_open(const struct listen_address *address, const char *text, int *ret_fd, uint16_t *ret_port);
+/*
+ * The same of a path, for its owner alone. What a server left behind there is taken away; -EADDRINUSE if one listens.
+ * The last folder of the path is made if it is missing.
+ */
+int listen_local(const char *path, int *ret_fd);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/json.h"
 #include "base/span.h"
 #include "http/curves.h"
 #include "http/metrics.h"
@@ -26,6 +27,8 @@
 #include "profile/filter.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+
+#define NOT_RECORDED "no file is of this time"
 
 struct replay {
 	struct profile **parts;
@@ -68,6 +71,15 @@ int replay_add(struct replay *replay, struct profile *profile)
 	replay->parts = parts;
 	parts[replay->len++] = profile;
 	return 0;
+}
+
+void replay_forget(struct replay *replay, size_t count)
+{
+	count = count < replay->len ? count : replay->len;
+	for (size_t i = 0; i < count; i++)
+		profile_free(replay->parts[i]);
+	memmove(replay->parts, replay->parts + count, (replay->len - count) * sizeof(*replay->parts));
+	replay->len -= count;
 }
 
 static uint64_t end_of(const struct profile_meta *meta)
@@ -349,6 +361,43 @@ static int replay_heat(void *context, const struct query *query, struct buf *out
 	return err;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct profile_meta *const *left = a, *const *right = b;
+
+	return (*left)->wall_ns < (*right)->wall_ns ? -1 : (*left)->wall_ns > (*right)->wall_ns;
+}
+
+/* Between one file and the next. */
+static int replay_gaps(void *context, const struct query *query, struct buf *out)
+{
+	const struct replay *replay = context;
+	autofree const struct profile_meta **list = calloc(replay->len + 1, sizeof(*list));
+	struct json json = { .out = out };
+	uint64_t end_ns = UINT64_MAX;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < replay->len; i++)
+		list[i] = profile_meta(replay->parts[i]);
+	qsort(list, replay->len, sizeof(*list), by_start);
+	json_array(&json, NULL);
+	for (size_t i = 0; i < replay->len; i++) {
+		if (list[i]->wall_ns > end_ns && list[i]->wall_ns > query->from_ns && end_ns < query->to_ns) {
+			json_object(&json, NULL);
+			json_u64(&json, "from_ms", end_ns / NS_PER_MS);
+			json_u64(&json, "to_ms", list[i]->wall_ns / NS_PER_MS);
+			json_text(&json, "why", NOT_RECORDED, strlen(NOT_RECORDED));
+			json_u64(&json, "windows", 0);
+			json_end(&json, '}');
+		}
+		end_ns = list[i]->wall_ns && (end_ns == UINT64_MAX || end_of(list[i]) > end_ns) ? end_of(list[i]) : end_ns;
+	}
+	json_end(&json, ']');
+	buf_addc(out, '\n');
+	return buf_error(out);
+}
+
 static int replay_metrics(void *context, struct metrics *metrics)
 {
 	const struct replay *replay = context;
@@ -370,10 +419,11 @@ static int replay_metrics(void *context, struct metrics *metrics)
 	return err;
 }
 
-static int replay_ready(void *context)
+static int replay_ready(void *context, struct buf *note)
 {
 	const struct replay *replay = context;
 
+	(void)note;
 	return replay->len ? 0 : -EAGAIN;
 }
 
@@ -390,6 +440,7 @@ struct http_source replay_source(struct replay *replay)
 				     .processes = replay_processes,
 				     .series = replay_series,
 				     .heat = replay_heat,
+				     .gaps = replay_gaps,
 				     .ready = replay_ready,
 				     .metrics = replay_metrics };
 }

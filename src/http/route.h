@@ -72,6 +72,6 @@ void reply_error(struct http_reply *reply, unsigned status, const char *format, 
 void reply_free(struct http_reply *reply);
 
 route_handler api_page, api_style, api_script, api_login_form, api_login, api_health, api_ready, api_metrics,
-	api_profile, api_pprof, api_diff, api_processes, api_series, api_heat;
+	api_profile, api_pprof, api_diff, api_processes, api_series, api_heat, api_gaps;
 
 #endif

@@ -31,6 +31,7 @@
 #define REQUEST_MS 10000
 #define IDLE_MS 30000
 #define SEND_MS 120000
+#define LOCAL_CONNECTIONS 64
 #define CONNECTION_MEMORY (16 * 1024) /* of which a request's line and headers take their part */
 #define OTHER_FILES 64                /* descriptors besides connections */
 #define WORK_THREADS 2
@@ -39,6 +40,7 @@
 #define EVENT_BYTES (4 << 20)
 #define HEARTBEAT_NS (10 * NS_PER_SEC) /* an unused connection is seen to be dead */
 #define STOP_NS (NS_PER_SEC / 2)       /* for those that listen to be told the end */
+#define LATE_NS (3 * NS_PER_SEC)       /* that is waited for a second to come in */
 #define POLL_MAX_MS 1000
 #define PEM_MAX (256 * 1024)
 
@@ -98,31 +100,36 @@ static size_t leave_alone(void *context, struct MHD_Connection *mhd, char *text)
 	return strlen(text);
 }
 
-static int start_daemon(struct server *server, struct buf *cert, struct buf *key)
+static int start_daemon(struct server *server, int which, struct buf *cert, struct buf *key)
 {
-	struct MHD_OptionItem tls[] = { { MHD_OPTION_HTTPS_MEM_CERT, 0, cert->data },
-					{ MHD_OPTION_HTTPS_MEM_KEY, 0, key->data },
+	struct MHD_OptionItem tls[] = { { MHD_OPTION_HTTPS_MEM_CERT, 0, cert ? cert->data : NULL },
+					{ MHD_OPTION_HTTPS_MEM_KEY, 0, key ? key->data : NULL },
 					{ MHD_OPTION_END, 0, NULL } };
 	struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
-	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (server->guard.tls ? MHD_USE_TLS : 0);
+	bool secret = which == SERVER_NET && server->guard.tls;
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (secret ? MHD_USE_TLS : 0);
+	struct MHD_Daemon *daemon;
 	const union MHD_DaemonInfo *info;
 
-	server->daemon = server->mhd.start_daemon(
-		flags, 0, NULL, NULL, serving_request, server, MHD_OPTION_LISTEN_SOCKET, server->listen_fd,
-		MHD_OPTION_CONNECTION_LIMIT, server->options.connections, MHD_OPTION_CONNECTION_TIMEOUT,
-		(server->options.idle_ms + 999) / 1000, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-		MHD_OPTION_NOTIFY_CONNECTION, serving_connection, server, MHD_OPTION_URI_LOG_CALLBACK, serving_begin,
-		server, MHD_OPTION_NOTIFY_COMPLETED, serving_end, server, MHD_OPTION_UNESCAPE_CALLBACK, leave_alone,
-		server, MHD_OPTION_ARRAY, server->guard.tls ? tls : none, MHD_OPTION_END);
-	if (!server->daemon && server->guard.tls)
+	daemon = server->mhd.start_daemon(
+		flags, 0, NULL, NULL, serving_request, server, MHD_OPTION_LISTEN_SOCKET, server->listen_fds[which],
+		MHD_OPTION_CONNECTION_LIMIT, which == SERVER_NET ? server->options.connections : LOCAL_CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, (server->options.idle_ms + 999) / 1000,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
+		serving_connection, server, MHD_OPTION_URI_LOG_CALLBACK, serving_begin, server,
+		MHD_OPTION_NOTIFY_COMPLETED, serving_end, server, MHD_OPTION_UNESCAPE_CALLBACK, leave_alone, server,
+		MHD_OPTION_ARRAY, secret ? tls : none, MHD_OPTION_END);
+	if (!daemon && secret)
 		return fail_plain(-EINVAL, "TLS: certificate '%s' and key '%s' do not work together: give both as PEM",
 				  server->options.tls_cert, server->options.tls_key);
-	if (!server->daemon)
-		return fail_plain(-EIO, "listening on '%s': the server did not start", server->options.listen);
-	server->listen_fd = -1; /* is the daemon's */
-	info = server->mhd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	server->epoll_fd = info ? info->epoll_fd : -1;
-	return server->epoll_fd < 0 ? fail_plain(-EIO, "listening: epoll is not there") : 0;
+	if (!daemon)
+		return fail_plain(-EIO, "listening on '%s': the server did not start",
+				  which == SERVER_NET ? server->options.listen : server->options.socket);
+	server->daemons[which] = daemon;
+	server->listen_fds[which] = -1; /* is the daemon's */
+	info = server->mhd.get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	server->epoll_fds[which] = info ? info->epoll_fd : -1;
+	return server->epoll_fds[which] < 0 ? fail_plain(-EIO, "listening: epoll is not there") : 0;
 }
 
 static int read_pem(const char *path, const char *what, struct buf *ret)
@@ -149,10 +156,22 @@ static int open_files(struct server *server)
 		err = read_pem(options->tls_cert, "TLS certificate", &cert);
 		err = err ? err : read_pem(options->tls_key, "TLS key", &key);
 	}
-	err = err ? err : start_daemon(server, &cert, &key);
+	err = err ? err : start_daemon(server, SERVER_NET, &cert, &key);
+	if (!err && options->socket)
+		err = start_daemon(server, SERVER_LOCAL, NULL, NULL);
 	if (key.data)
 		explicit_bzero(key.data, key.len);
 	return err;
+}
+
+static int open_socket(struct server *server)
+{
+	int err = listen_local(server->options.socket, &server->listen_fds[SERVER_LOCAL]);
+
+	if (err)
+		return err;
+	server->socket = strdup(server->options.socket);
+	return server->socket ? 0 : fail(-ENOMEM, "server");
 }
 
 int server_open(struct server **ret, const struct server_options *options)
@@ -169,7 +188,9 @@ int server_open(struct server **ret, const struct server_options *options)
 	server = calloc(1, sizeof(*server));
 	if (!server)
 		return fail(-ENOMEM, "server");
-	server->listen_fd = server->wake_fd = server->epoll_fd = -1;
+	server->wake_fd = -1;
+	for (int i = 0; i < SERVER_DAEMONS; i++)
+		server->listen_fds[i] = server->epoll_fds[i] = -1;
 	server->options = *options;
 	server->loopback = address.loopback;
 	server->guard.hosts = options->hosts;
@@ -178,7 +199,9 @@ int server_open(struct server **ret, const struct server_options *options)
 	fit_descriptors(&server->options);
 	err = mhd_load(&server->mhd);
 	err = err ? err : open_parts(server);
-	err = err ? err : listen_open(&address, options->listen, &server->listen_fd, &server->port);
+	err = err ? err : listen_open(&address, options->listen, &server->listen_fds[SERVER_NET], &server->port);
+	if (!err && options->socket)
+		err = open_socket(server);
 	err = err ? err : open_files(server);
 	if (err)
 		server_free(server);
@@ -239,12 +262,21 @@ static void wake_listeners(struct server *server)
 	}
 }
 
+/* Its seconds are over, but the last of them has not come in. */
+static bool is_early(const struct server *server, const struct call *call)
+{
+	const struct http_source *source = server->options.source;
+
+	return source->latest &&
+	       source->latest(source->context) < call->request.asked_ns + call->request.query.seconds * NS_PER_SEC;
+}
+
 static void end_waiting(struct server *server, uint64_t now)
 {
 	for (struct call **at = &server->waiting; *at;) {
 		struct call *call = *at;
 
-		if (call->due_ns > now) {
+		if (call->due_ns > now || (is_early(server, call) && call->due_ns + LATE_NS > now)) {
 			at = &call->next;
 			continue;
 		}
@@ -273,36 +305,48 @@ static int next_ms(struct server *server, uint64_t now)
 	for (const struct conn *conn = server->first; conn; conn = conn->next)
 		if (conn->deadline_ns && conn->deadline_ns < next && conn->fd >= 0)
 			next = conn->deadline_ns;
-	for (const struct call *call = server->waiting; call; call = call->next)
-		next = call->due_ns < next ? call->due_ns : next;
-	if (server->mhd.get_timeout(server->daemon, &ms) == MHD_YES && now + ms * NS_PER_MS < next)
-		next = now + ms * NS_PER_MS;
+	for (const struct call *call = server->waiting; call; call = call->next) {
+		uint64_t due = call->due_ns > now ? call->due_ns : call->due_ns + LATE_NS;
+
+		next = due < next ? due : next;
+	}
+	for (int i = 0; i < SERVER_DAEMONS; i++)
+		if (server->daemons[i] && server->mhd.get_timeout(server->daemons[i], &ms) == MHD_YES &&
+		    now + ms * NS_PER_MS < next)
+			next = now + ms * NS_PER_MS;
 	return next > now ? (int)((next - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
 }
 
 /* One turn. False when it is to stop. */
 static bool turn(struct server *server, int stop_fd, uint64_t *heartbeat_ns)
 {
-	struct pollfd fds[] = { { server->epoll_fd, POLLIN, 0 },
+	bool has_input = server->options.input && !server->stopping;
+	struct pollfd fds[] = { { server->epoll_fds[SERVER_NET], POLLIN, 0 },
+				{ server->epoll_fds[SERVER_LOCAL], POLLIN, 0 },
 				{ server->wake_fd, POLLIN, 0 },
-				{ stop_fd, POLLIN, 0 } };
+				{ stop_fd, POLLIN, 0 },
+				{ has_input ? server->options.input_fd : -1, POLLIN, 0 } };
 	uint64_t now = server_now(), count;
 
-	if (poll(fds, stop_fd < 0 ? 2 : 3, next_ms(server, now)) < 0 && errno != EINTR)
+	if (poll(fds, sizeof(fds) / sizeof(*fds), next_ms(server, now)) < 0 && errno != EINTR)
 		return false;
 	now = server_now();
-	if (fds[1].revents)
+	if (fds[2].revents)
 		(void)!read(server->wake_fd, &count, sizeof(count));
 	if (now >= *heartbeat_ns) {
 		stream_publish(server->stream, NULL, "", 0);
 		*heartbeat_ns = now + HEARTBEAT_NS;
 	}
+	if (fds[4].revents && !server->options.input(server->options.input_context))
+		server->stopping = true;
 	take_answers(server);
 	wake_listeners(server);
 	end_waiting(server, now);
 	end_slow(server, now);
-	server->mhd.run(server->daemon);
-	return !fds[2].revents;
+	for (int i = 0; i < SERVER_DAEMONS; i++)
+		if (server->daemons[i])
+			server->mhd.run(server->daemons[i]);
+	return !fds[3].revents && !server->stopping;
 }
 
 static bool has_listeners(const struct server *server)
@@ -318,6 +362,7 @@ static void wind_up(struct server *server)
 {
 	uint64_t end_ns = server_now() + STOP_NS, never = UINT64_MAX;
 
+	server->stopping = true;
 	stream_end(server->stream);
 	while (has_listeners(server) && server_now() < end_ns)
 		turn(server, -1, &never);
@@ -345,14 +390,19 @@ void server_free(struct server *server)
 {
 	if (!server)
 		return;
-	if (server->daemon)
-		server->mhd.stop_daemon(server->daemon);
+	for (int i = 0; i < SERVER_DAEMONS; i++) {
+		if (server->daemons[i])
+			server->mhd.stop_daemon(server->daemons[i]);
+		if (server->listen_fds[i] >= 0)
+			close(server->listen_fds[i]);
+	}
+	if (server->socket)
+		unlink(server->socket);
+	free(server->socket);
 	stream_free(server->stream);
 	if (server->token)
 		explicit_bzero(server->token, strlen(server->token));
 	free(server->token);
-	if (server->listen_fd >= 0)
-		close(server->listen_fd);
 	if (server->wake_fd >= 0)
 		close(server->wake_fd);
 	free(server);

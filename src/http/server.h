@@ -16,6 +16,7 @@ struct stream;
 
 struct server_options {
 	const char *listen;     /* ADDRESS:PORT */
+	const char *socket;     /* path of a socket for this machine alone, without token and TLS; NULL: none */
 	const char *token_file; /* NULL: no token is asked for */
 	const char *tls_cert;   /* paths of PEM files; NULL: no TLS */
 	const char *tls_key;
@@ -23,6 +24,10 @@ struct server_options {
 	const char *const *hosts; /* see guard.h */
 	const char *const *origins;
 	const struct http_source *source;
+	/* Called by the server's own thread when `input_fd` can be read; false: it is to stop. NULL: there is none. */
+	bool (*input)(void *context);
+	void *input_context;
+	int input_fd;
 	/* Bounds; 0: as by default */
 	unsigned connections; /* at once (2048) */
 	unsigned listeners;   /* to events (64) */
@@ -43,7 +48,7 @@ struct stream *server_stream(const struct server *server);
  */
 int server_drop_capabilities(void);
 
-/* Serves until `stop_fd` becomes readable. */
+/* Serves until `stop_fd` becomes readable (-1: there is none), or the input says so. */
 int server_run(struct server *server, int stop_fd);
 void server_free(struct server *server);
 

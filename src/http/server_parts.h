@@ -56,21 +56,27 @@ struct conn {
 	uint64_t deadline_ns; /* 0: none */
 	int fd;
 	bool suspended;
+	bool local; /* by the socket of this machine */
 };
+
+/* For the network, and for this machine. */
+enum { SERVER_NET, SERVER_LOCAL, SERVER_DAEMONS };
 
 struct server {
 	struct mhd mhd;
 	struct server_options options;
 	struct guard guard;
 	char *token;
-	struct MHD_Daemon *daemon;
+	struct MHD_Daemon *daemons[SERVER_DAEMONS]; /* NULL: not there */
 	struct stream *stream;
 	struct work *work;
 	struct conn *first, *last;
 	struct call *waiting;
 	unsigned waiting_len;
 	struct server_counts counts;
-	int listen_fd, wake_fd, epoll_fd;
+	int listen_fds[SERVER_DAEMONS], epoll_fds[SERVER_DAEMONS]; /* -1 */
+	int wake_fd;
+	char *socket; /* to be removed at the end */
 	uint16_t port;
 	bool loopback;
 	bool stopping;

@@ -43,6 +43,15 @@ static void make_room(struct server *server)
 		}
 }
 
+/* By the socket that only its owner can connect to. */
+static bool is_local(int fd)
+{
+	struct sockaddr_storage address = { 0 };
+	socklen_t len = sizeof(address);
+
+	return fd >= 0 && !getsockname(fd, (struct sockaddr *)&address, &len) && address.ss_family == AF_UNIX;
+}
+
 static void add_connection(struct server *server, struct MHD_Connection *mhd, void **slot)
 {
 	const union MHD_ConnectionInfo *info = server->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -54,6 +63,7 @@ static void add_connection(struct server *server, struct MHD_Connection *mhd, vo
 	conn->server = server;
 	conn->mhd = mhd;
 	conn->fd = info ? info->connect_fd : -1;
+	conn->local = is_local(conn->fd);
 	conn->prev = server->last;
 	*(server->last ? &server->last->next : &server->first) = conn;
 	server->last = conn;
@@ -148,7 +158,8 @@ static const char *local_address(const struct conn *conn, char *text, size_t siz
 	socklen_t len = sizeof(address);
 	const void *bytes = &((struct sockaddr_in *)&address)->sin_addr;
 
-	if (conn->server->loopback || conn->fd < 0 || getsockname(conn->fd, (struct sockaddr *)&address, &len))
+	if (conn->server->loopback || conn->local || conn->fd < 0 ||
+	    getsockname(conn->fd, (struct sockaddr *)&address, &len))
 		return NULL;
 	if (address.ss_family == AF_INET6)
 		bytes = &((struct sockaddr_in6 *)&address)->sin6_addr;
@@ -201,6 +212,7 @@ static void guard_call(struct call *call, const char *method)
 		!strcmp(method, "OPTIONS") && request.origin && header_of(call, "Access-Control-Request-Method");
 	call->request.wants_page =
 		call->route && !strcmp(call->route->path, "/") && accept && strstr(accept, "text/html");
+	request.open |= call->conn->local;
 	verdict = guard_check(&server->guard, &request, &cors);
 	call->cors = cors ? request.origin : NULL;
 	call->preflight = request.preflight && cors && verdict == GUARD_OK;

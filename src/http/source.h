@@ -31,10 +31,13 @@ struct http_source {
 	int (*processes)(void *context, const struct query *query, struct buf *out);
 	int (*series)(void *context, const struct query *query, struct buf *out);
 	int (*heat)(void *context, const struct query *query, struct buf *out);
+	int (*gaps)(void *context, const struct query *query, struct buf *out);
 	/* The first event of whoever begins to listen: JSON. NULL: nothing is published. By the server's own thread. */
 	int (*greeting)(void *context, struct buf *out);
-	/* -EAGAIN while it cannot answer yet. */
-	int (*ready)(void *context);
+	/* -EAGAIN while it cannot answer yet. What goes less well than it should is appended, as a sentence. */
+	int (*ready)(void *context, struct buf *note);
+	/* Of a live one: up to when it has everything, in ns since 1970; by the server's own thread. */
+	uint64_t (*latest)(void *context);
 	int (*metrics)(void *context, struct metrics *metrics);
 };
 

@@ -24,7 +24,7 @@ int page_data(const struct page *page, struct buf *out);
 int page_html(const struct page *page, struct buf *out);
 /*
  * The page for a server that has style and script at these paths. It has no block: its script asks for what is shown.
- * `source`: words for what can be asked, "live" and "times".
+ * `source`: words for what can be asked, "live", "times", "gaps".
  */
 void page_shell(const char *style_path, const char *script_path, const char *source, struct buf *out);
 const char *page_style(void);

@@ -2,7 +2,7 @@
 // What the server tells each second, added up: dictionaries that only grow, seconds of which the last fifteen minutes are
 // kept, and of a window its sums, to which the new second is added and from which the old one is taken. Out: the same
 // tables that data.js reads from a block. Pure.
-import { Frames, KINDS } from "./data.js";
+import { Frames } from "./data.js";
 
 const KEEP_MS = 900000, WHO_MOST = 2 ** 20;
 
@@ -42,10 +42,8 @@ export class LiveData {
 		return number;
 	}
 	grow({ frames = [], who = [], nodes = [] }) {
-		for (const [name, module, kind] of frames) {
-			const number = typeof kind === "number" ? kind : KINDS.indexOf(kind);
-			[this.text(name), this.text(module || ""), number === 9 ? 8 : Math.max(0, number)].forEach((value, i) => this.columns[i].push(value));
-		}
+		for (const [name, module, kind] of frames)
+			[this.text(name), this.text(module), kind].forEach((value, i) => this.columns[i].push(value));
 		for (const [pid, process, comm, labels = {}] of who) {
 			const values = { comm: this.text(comm || process), pid, tid: 0, process: this.text(process), container: this.text(labels.container || ""), unit: this.text(labels.unit || "") };
 			Object.entries(values).forEach(([name, value]) => this.who[name].push(value));

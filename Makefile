@@ -74,7 +74,7 @@ HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
-BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t
+BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t tests/browser/serve.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
 	refusals.t short.t stacks.t twins.t types.t unwind.t worker.t)

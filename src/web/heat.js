@@ -5,7 +5,7 @@ import { Plot, showWords } from "./plot.js";
 import { clock, readSpan } from "./ranges.js";
 import { plural } from "./format.js";
 
-const STEPS = 24, SECOND = 1000;
+const SHADES = 24, SECOND_MS = 1000;
 // From little to much, on light and on dark ground; even in lightness, safe for colour-blind eyes.
 const SCALES = { light: [[238, 242, 247], [250, 205, 120], [222, 110, 50], [140, 26, 60], [60, 8, 50]], dark: [[32, 36, 44], [84, 32, 92], [180, 54, 84], [245, 130, 60], [252, 235, 150]] };
 
@@ -41,10 +41,10 @@ export class Heat {
 		const { heat } = this.strip, { columns, rows, counts } = heat, scale = SCALES[isDark() ? "dark" : "light"], key = scale[0][0] + ":" + columns;
 		if (this.painted === heat && this.look === key)
 			return;
-		const context = this.picture.getContext("2d"), image = new ImageData(columns, rows), shades = Array.from({ length: STEPS + 1 }, (_, i) => shade(scale, i / STEPS));
+		const context = this.picture.getContext("2d"), image = new ImageData(columns, rows), shades = Array.from({ length: SHADES + 1 }, (_, i) => shade(scale, i / SHADES));
 		for (let column = 0; column < columns; column++)
 			for (let row = 0; row < rows; row++) {
-				const count = counts[column * rows + row], at = 4 * (row * columns + column), colour = shades[count ? Math.max(3, Math.round(STEPS * count / heat.most)) : 0];
+				const count = counts[column * rows + row], at = 4 * (row * columns + column), colour = shades[count ? Math.max(3, Math.round(SHADES * count / heat.most)) : 0];
 				image.data.set([...colour, 255], at);
 			}
 		this.picture.width = columns;
@@ -60,7 +60,7 @@ export class Heat {
 		this.paintCells();
 		context.imageSmoothingEnabled = false;
 		context.drawImage(this.picture, 0, 0, width, height);
-		const end = heat.from_ms + heat.columns * SECOND, x = (at) => (at - heat.from_ms) / (end - heat.from_ms) * width;
+		const end = heat.from_ms + heat.columns * SECOND_MS, x = (at) => (at - heat.from_ms) / (end - heat.from_ms) * width;
 		for (const gap of strip.gaps)
 			if (gap.to_ms > heat.from_ms && gap.from_ms < end)
 				plot.hatch(context, Math.max(0, x(gap.from_ms)), Math.min(width, x(gap.to_ms)), 0, height, plot.colour("quiet"));
@@ -79,14 +79,14 @@ export class Heat {
 	}
 	// A range: in one second a part of its column, else whole columns, or their part.
 	drawSpan(context, width, height, { from, to }, which) {
-		const { heat } = this.strip, band = which === "a" ? readSpan(this.strip.offsets) : null, x = (at) => (at - heat.from_ms) / SECOND / heat.columns * width;
-		const first = Math.floor(from / SECOND) * SECOND, y = (ms) => ms / SECOND * height, colour = this.plot.colour(which === "b" ? "second" : "accent");
-		if (to <= heat.from_ms || from >= heat.from_ms + heat.columns * SECOND)
+		const { heat } = this.strip, band = which === "a" ? readSpan(this.strip.offsets) : null, x = (at) => (at - heat.from_ms) / SECOND_MS / heat.columns * width;
+		const first = Math.floor(from / SECOND_MS) * SECOND_MS, y = (ms) => ms / SECOND_MS * height, colour = this.plot.colour(which === "b" ? "second" : "accent");
+		if (to <= heat.from_ms || from >= heat.from_ms + heat.columns * SECOND_MS)
 			return;
-		if (to <= first + SECOND)
-			this.plot.mark(context, x(first), y(from - first), x(first + SECOND), y(to - first), "", colour);
+		if (to <= first + SECOND_MS)
+			this.plot.mark(context, x(first), y(from - first), x(first + SECOND_MS), y(to - first), "", colour);
 		else
-			this.plot.mark(context, Math.max(-1, x(first)), band ? y(band.from) : 0, Math.min(width + 1, x(Math.ceil(to / SECOND) * SECOND)), band ? y(band.to) : height, band ? "" : which.toUpperCase(), colour);
+			this.plot.mark(context, Math.max(-1, x(first)), band ? y(band.from) : 0, Math.min(width + 1, x(Math.ceil(to / SECOND_MS) * SECOND_MS)), band ? y(band.to) : height, band ? "" : which.toUpperCase(), colour);
 	}
 	box(one, two) {
 		return [[Math.min(one[0], two[0]), Math.min(one[1], two[1])], [Math.max(one[0], two[0]), Math.max(one[1], two[1])]];
@@ -108,10 +108,10 @@ export class Heat {
 	}
 	// The moments of a rectangle.
 	span([c0, r0], [c1, r1]) {
-		const { heat } = this.strip, each = SECOND / heat.rows, from = heat.from_ms + c0 * SECOND;
+		const { heat } = this.strip, each = SECOND_MS / heat.rows, from = heat.from_ms + c0 * SECOND_MS;
 		if (c0 === c1)
 			return { from: from + r0 * each, to: from + (r1 + 1) * each, offsets: "" };
-		return { from, to: heat.from_ms + (c1 + 1) * SECOND, offsets: r0 === 0 && r1 === heat.rows - 1 ? "" : r0 * each + "-" + (r1 + 1) * each };
+		return { from, to: heat.from_ms + (c1 + 1) * SECOND_MS, offsets: r0 === 0 && r1 === heat.rows - 1 ? "" : r0 * each + "-" + (r1 + 1) * each };
 	}
 	choose(one, two, quiet) {
 		if (this.strip.heat)
@@ -122,8 +122,8 @@ export class Heat {
 		this.plot.canvas.style.cursor = "crosshair";
 		if (!at || !heat || at.touch)
 			return showWords(null);
-		const [column, row] = this.cell(at), each = SECOND / heat.rows;
-		return showWords(at, [clock(heat.from_ms + column * SECOND, { fine: 1, day: true }), `${row * each}–${(row + 1) * each} ms: ${plural(heat.counts[column * heat.rows + row] || 0, "sample")}`]);
+		const [column, row] = this.cell(at), each = SECOND_MS / heat.rows;
+		return showWords(at, [clock(heat.from_ms + column * SECOND_MS, { fine: 1, day: true }), `${row * each}–${(row + 1) * each} ms: ${plural(heat.counts[column * heat.rows + row] || 0, "sample")}`]);
 	}
 	key(event) {
 		const { heat } = this.strip, way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];

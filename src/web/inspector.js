@@ -110,7 +110,7 @@ function starts(app) {
 	const { frames } = app.db, { sums, tree } = app, name = (fn) => frames.name[frames.fnFrame[fn]];
 	const item = (share, fn) => el("li", {}, line(share, name(fn), () => app.act.selectFn(fn, true)));
 	const list = app.compare ? app.changes.slice(0, app.hottest.length).map(({ fn, points }) => item(signed(points), fn)) :
-		app.hottest.map((fn) => item(percent(sums.self[0][fn], tree.total[0][0]), fn));
+		app.hottest.filter((fn) => sums.self[0][fn]).map((fn) => item(percent(sums.self[0][fn], tree.total[0][0]), fn));
 	return [list.length ? [el("h3", {}, app.compare ? "Changed most, in points" : "Running most"), el("ul", {}, list)] : null,
 		el("p", { class: "quiet hint" }, "Select a frame to see what is known of it. Press ? for all keys.")];
 }

@@ -5,8 +5,8 @@ import { byId, el, fill } from "./dom.js";
 import { timeMarks } from "./ranges.js";
 
 export const AXIS = 18; // pixels, below
-export const LEFT = 44; // for what the other axis says
-const MOVED = 4, MARK_WIDTH = 90;
+export const LEFT = 54; // for what the other axis says
+const DRAG_LEAST = 4, MARK_WIDTH = 90;
 
 // Lines beside the pointer; null: none.
 export function showWords(at, lines) {
@@ -153,7 +153,7 @@ function wirePointers(plot) {
 			tell.zoom(Math.max(8, Math.abs(at.x - other.x)) / Math.max(8, Math.abs(old.x - other.x)), (at.x + other.x) / 2);
 			start = null;
 		} else if (start) {
-			moved = moved || Math.hypot(at.x - start.x, at.y - start.y) > MOVED;
+			moved = moved || Math.hypot(at.x - start.x, at.y - start.y) > DRAG_LEAST;
 			if (moved)
 				tell.drag(start, at, false);
 		}

@@ -4,7 +4,7 @@
 import { askBlock, filtersOf, listen } from "./ask.js";
 import { showEmpty } from "./answer.js";
 import { byId, el, fill, toast } from "./dom.js";
-import { shellWord } from "./format.js";
+import { shellWord, thousands } from "./format.js";
 import { joinTables } from "./join.js";
 import { addKeys } from "./keys.js";
 import { LiveData } from "./live.js";
@@ -26,7 +26,7 @@ function emptyTables(range) {
 class Server {
 	constructor(app) {
 		const words = (document.documentElement.dataset.source || "").split(" ");
-		Object.assign(this, { app, isLive: words.includes("live"), hasTimes: words.includes("times"), hasGaps: words.includes("gaps"), live: new LiveData(), key: null, heard: 0, gone: 0, pressed: 0, loading: null, frozen: null });
+		Object.assign(this, { app, isLive: words.includes("live"), hasTimes: words.includes("times"), hasGaps: words.includes("gaps"), live: new LiveData(), key: null, heard: 0, gone: 0, pressed: -PRESS_MS, loading: null, frozen: null });
 		this.strip = new Strip(app, this);
 		this.pill = el("button", { id: "live", class: "pill", onclick: () => this.gone ? this.wake && this.wake() : this.pause(true) });
 		this.health = el("p", { id: "health" });
@@ -76,6 +76,7 @@ class Server {
 			return this.show(state, this.frozen.db, key);
 		const loading = this.loading = new AbortController();
 		this.busy(true);
+		this.wait("Asking the server…");
 		try {
 			const blocks = await Promise.all([range, ...state.a && other ? [other] : []].map((one) => askBlock(one, loading.signal)));
 			this.reached();
@@ -145,6 +146,7 @@ class Server {
 	reached() {
 		this.gone = 0;
 		this.retry = RETRY_MS;
+		this.notice.hidden = true;
 		this.showPill();
 	}
 	// Nobody answers, or with an error. The last picture stays; it is asked for again.
@@ -229,8 +231,8 @@ class Server {
 			parts.push(`wick uses ${health.cpu_percent.toFixed(2)} % CPU` + (has("rss_bytes") ? `, ${size(health.rss_bytes)}` : ""));
 		if (has("store_bytes"))
 			parts.push(`${size(health.store_bytes)} kept` + (this.live.first ? ` since ${clock(this.live.first, { day: true })}` : ""));
-		if (has("lost"))
-			parts.push(health.lost ? `${health.lost} lost since it began` : "nothing lost since it began");
+		if (health.lost)
+			parts.push(`${thousands(health.lost)} lost since it began`);
 		const text = parts.join(" · ");
 		if (this.health.textContent !== text)
 			this.health.textContent = text;
@@ -253,6 +255,7 @@ class Server {
 		if (state.a)
 			return store.set({ a: "", b: "", offsets: "" });
 		const a = this.shownSpan();
+		this.showLive(state);
 		this.frozen = { key: this.keyOf({ ...state, a, b: "", offsets: "" }), db: this.app.db };
 		return store.set({ a, b: "", offsets: "" });
 	}

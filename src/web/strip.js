@@ -4,13 +4,25 @@
 import { askJson, escapeName, filtersOf } from "./ask.js";
 import { OTHERS, SCHEME } from "./colours.js";
 import { byId, el, fill, isNarrow } from "./dom.js";
+import { taskText } from "./filters.js";
 import { fitName, percent } from "./format.js";
 import { Heat } from "./heat.js";
 import { rangeText, readSpan, spanText } from "./ranges.js";
 import { Timeline } from "./timeline.js";
 
-const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = 9, OTHER = "[other]", WAIT_MS = 120;
+const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = 9, OTHER = "[other]", WAIT_MS = 120, SILENT_MS = 15000, OFFERED = 20, SILENT = "nothing was sampled";
 const WINDOWS = [["10", "10 s"], ["30", "30 s"], ["60", "1 min"], ["300", "5 min"], ["900", "15 min"]];
+
+// Names of processes, those with most samples first.
+function busiest(db) {
+	const sums = new Map(), { task, value, count } = db.sides[0];
+	for (let i = 0; i < count; i++)
+		sums.set(task[i], (sums.get(task[i]) || 0) + value[i]);
+	const names = new Map();
+	for (const [one, sum] of sums)
+		names.set(taskText(db, one, "process"), (names.get(taskText(db, one, "process")) || 0) + sum);
+	return [...names].filter(([name]) => name).sort((a, b) => b[1] - a[1]).slice(0, OFFERED).map(([name]) => name);
+}
 
 export class Strip {
 	constructor(app, server) {
@@ -32,7 +44,7 @@ export class Strip {
 				el("button", { id: "second", "aria-pressed": "false", title: "the next drag chooses what to compare with, as a drag with Shift does", onclick: () => this.setSecond(!this.second) }, "Choose B"),
 				button("no-second", "✕ B", "compare no longer", () => store.set({ b: "" })),
 				button("zoom-in", "Zoom to A", "key + on the timeline", () => this.zoomToRange()), button("zoom-all", "All", "the whole time: key 0 on the timeline", () => this.see(null))),
-			this.stage, el("div", { class: "strip-foot" }, this.legend, this.note));
+			this.stage, el("div", { class: "strip-foot" }, this.small = el("p", { class: "range-small" }), this.legend, this.note));
 		fill(this.root.querySelector("#last"), WINDOWS.map(([value, text]) => el("option", { value }, text)));
 		this.tab = null;
 		this.request = null;
@@ -145,7 +157,7 @@ export class Strip {
 			tab.setAttribute("aria-selected", String(tab.dataset.strip === state.strip));
 		by("over-label").hidden = heat;
 		by("of-label").hidden = !heat;
-		by("last-label").hidden = !server.isLive;
+		by("last-label").hidden = !server.isLive || !!range;
 		by("pause").hidden = !server.isLive;
 		by("pause").textContent = range ? "▶ Live" : "❚❚ Pause";
 		by("pause").setAttribute("aria-pressed", String(!!range));
@@ -157,12 +169,13 @@ export class Strip {
 		const names = new Set(["process", "container", "unit", "pod", ...server.live.labels || [], state.over]);
 		fill(by("over"), [...names].map((name) => el("option", { value: name }, name)));
 		by("over").value = state.over;
-		this.showOf(state, by("of"));
-		by("range").textContent = range ? this.words(range, state.offsets) + (state.b ? ` against ${this.words(readSpan(state.b))}` : "") : server.isLive ? "" : "all of it";
+		if (heat)
+			this.showOf(state, by("of"));
+		by("range").textContent = this.small.textContent = range ? (state.b ? "A " : "") + this.words(range, state.offsets) + (state.b ? ` · B ${this.words(readSpan(state.b))}` : "") : "";
 	}
 	showOf(state, field) {
 		const { app } = this, fn = app.db && app.selectedFn >= 0 ? app.db.frames.name[app.db.frames.fnFrame[app.selectedFn]] : "";
-		const options = [["", "everything"], ...(this.series ? this.series.curves : []).filter((curve) => curve.name && curve.name !== OTHER && state.over === "process").map(({ name }) => ["process:" + name, "process " + name])];
+		const options = [["", "everything"], ...(app.db ? busiest(app.db) : []).map((name) => ["process:" + name, "process " + name])];
 		for (const of of [fn && "fn:" + fn, state.of])
 			if (of && !options.some(([value]) => value === of))
 				options.push([of, of.replace(/^fn:/, "function ").replace(/^process:/, "process ")]);
@@ -208,7 +221,8 @@ export class Strip {
 			else if (whole)
 				this.take(state, await askJson("/api/series", [...range, ...filters, ["by", state.over], ["cells", cells]], signal));
 			if (this.server.hasGaps && whole)
-				this.gaps = await askJson("/api/gaps", range, signal);
+				this.known = await askJson("/api/gaps", range, signal);
+			this.gaps = [...this.known || [], ...this.silences(state)];
 			this.curve = fn ? await askJson("/api/series", [...range, ...filters, ["fn", fn.slice(0, 1000)], ["cells", cells]], signal) : null;
 			this.say("");
 		} catch (error) {
@@ -221,9 +235,27 @@ export class Strip {
 			this.view = { from: this.heat.from_ms, to: this.heat.from_ms + 1000 * this.heat.columns };
 		this.root.classList.add("asked");
 		this.showLegend(state);
-		this.showOf(state, this.root.querySelector("#of"));
+		if (heat)
+			this.showOf(state, this.root.querySelector("#of"));
 		if (this.tab)
 			this.tab.plot.redraw();
+	}
+	// Where nothing at all was sampled for longer than a machine is still: nobody sampled.
+	silences(state) {
+		const { series } = this, found = [];
+		if (!series || state.chips.length || state.strip === "heat")
+			return state.strip === "heat" ? this.gaps.filter((gap) => gap.why === SILENT) : [];
+		const cell = (series.to_ms - series.from_ms) / series.cells, empty = (i) => !series.curves.some(({ values }) => values[i]);
+		for (let i = 0, from = -1; i <= series.cells; i++) {
+			if (i < series.cells && empty(i)) {
+				from = from < 0 ? i : from;
+				continue;
+			}
+			if (from >= 0 && i < series.cells && (i - from) * cell >= SILENT_MS)
+				found.push({ from_ms: Math.round(series.from_ms + from * cell), to_ms: Math.round(series.from_ms + i * cell), why: SILENT });
+			from = -1;
+		}
+		return found.filter((one) => !(this.known || []).some((gap) => gap.from_ms < one.to_ms && gap.to_ms > one.from_ms));
 	}
 	take(state, series) {
 		this.series = series;
@@ -246,7 +278,7 @@ export class Strip {
 			return el("li", {}, key(one) ? el("button", { title: "only this; with Shift: all but this", onclick: (event) => this.app.store.addChip({ key: state.over, value: one.name, not: event.shiftKey }) }, swatch, text) : el("span", {}, swatch, text));
 		};
 		const line = this.curve && state.strip === "time" ? el("li", { class: "fn-curve" }, el("span", {}, el("i", { class: "stroke" }), fitName(this.fnName(), isNarrow() ? 30 : 60))) : null;
-		const gap = this.gaps.length ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched" }), "nothing kept")) : null;
+		const gap = this.gaps.some((one) => this.view && one.from_ms < this.view.to && one.to_ms > this.view.from) ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched" }), "nothing kept")) : null;
 		const lost = this.losses().length ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched bad" }), "samples lost")) : null;
 		fill(this.legend, line, curves.slice(0, LEGEND).map(item), curves.length > LEGEND ? el("li", {}, el("span", {}, `and ${curves.length - LEGEND} more`)) : null, gap, lost);
 	}

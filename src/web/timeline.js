@@ -61,9 +61,9 @@ export class Timeline {
 			for (let i = 0; i < series.cells; i++) {
 				if (!values[i])
 					continue;
-				const from = left(i), wide = Math.max(1, left(i + 1) - from), y = height - (own[i] + values[i]) * scale / this.top * height, bottom = height - own[i] * scale / this.top * height;
-				if (from < width && from + wide > 0)
-					context.fillRect(Math.max(0, from), y, Math.min(width, from + wide) - Math.max(0, from), bottom - y);
+				const from = Math.max(0, Math.round(left(i))), to = Math.min(width, Math.max(from + 1, Math.round(left(i + 1)))), y = height - (own[i] + values[i]) * scale / this.top * height;
+				if (to > from)
+					context.fillRect(from, y, to - from, height - own[i] * scale / this.top * height - y);
 				own[i] += values[i];
 			}
 		}

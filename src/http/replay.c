@@ -189,7 +189,8 @@ static int cut(struct profile *profile, const struct slice *slice)
 	err = profile_take_stacks(profile, &stacks);
 	err = err ? err : keep_events(profile, &stacks, slice);
 	profile_stacks_free(&stacks);
-	meta->duration_ns = part.to_ns > part.from_ns ? before_ns(&part, part.to_ns) - before_ns(&part, part.from_ns) : 0;
+	meta->duration_ns =
+		part.to_ns > part.from_ns ? before_ns(&part, part.to_ns) - before_ns(&part, part.from_ns) : 0;
 	return err;
 }
 
@@ -281,7 +282,8 @@ static bool get_range(const struct profile *profile, const struct query *query, 
 }
 
 /* What passes, and the range that curves are of, which does not depend on what passes. */
-static int get_timed(void *context, const struct query *query, struct profile **ret, uint64_t *ret_from, uint64_t *ret_to)
+static int get_timed(void *context, const struct query *query, struct profile **ret, uint64_t *ret_from,
+		     uint64_t *ret_to)
 {
 	struct profile *whole = NULL;
 	int err = replay_profile(context, query->from_ns, query->to_ns, &whole);
@@ -391,7 +393,8 @@ static int replay_gaps(void *context, const struct query *query, struct buf *out
 			json_u64(&json, "windows", 0);
 			json_end(&json, '}');
 		}
-		end_ns = list[i]->wall_ns && (end_ns == UINT64_MAX || end_of(list[i]) > end_ns) ? end_of(list[i]) : end_ns;
+		end_ns = list[i]->wall_ns && (end_ns == UINT64_MAX || end_of(list[i]) > end_ns) ? end_of(list[i])
+												: end_ns;
 	}
 	json_end(&json, ']');
 	buf_addc(out, '\n');

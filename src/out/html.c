@@ -90,7 +90,8 @@ int page_html(const struct page *page, struct buf *out)
 
 void page_shell(const char *style_path, const char *script_path, const char *source, struct buf *out)
 {
-	buf_addf(out, "<!DOCTYPE html>\n<html lang=\"en\" data-source=\"%s\">\n<head>\n<meta charset=\"utf-8\">\n", source);
+	buf_addf(out, "<!DOCTYPE html>\n<html lang=\"en\" data-source=\"%s\">\n<head>\n<meta charset=\"utf-8\">\n",
+		 source);
 	buf_adds(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		      "<link rel=\"icon\" href=\"data:,\">\n<title>wick</title>\n");
 	buf_addf(out, "<link rel=\"stylesheet\" href=\"%s\">\n</head>\n", style_path);

@@ -29,7 +29,7 @@ int page_html(const struct page *page, struct buf *out);
 void page_shell(const char *style_path, const char *script_path, const char *source, struct buf *out);
 const char *page_style(void);
 const char *page_script(void);
-const char *page_server_style(void);  /* what a server's page has behind these */
+const char *page_server_style(void); /* what a server's page has behind these */
 const char *page_server_script(void);
 
 #endif

@@ -242,17 +242,18 @@ export class Strip {
 	}
 	// Where nothing at all was sampled for longer than a machine is still: nobody sampled.
 	silences(state) {
-		const { series } = this, found = [];
-		if (!series || state.chips.length || state.strip === "heat")
-			return state.strip === "heat" ? this.gaps.filter((gap) => gap.why === SILENT) : [];
-		const cell = (series.to_ms - series.from_ms) / series.cells, empty = (i) => !series.curves.some(({ values }) => values[i]);
-		for (let i = 0, from = -1; i <= series.cells; i++) {
-			if (i < series.cells && empty(i)) {
+		const { series, heat } = this, found = [], isHeat = state.strip === "heat", of = isHeat ? heat : series;
+		if (!of || state.chips.length || isHeat && state.of)
+			return [];
+		const cells = isHeat ? heat.columns : series.cells, cell = isHeat ? 1000 : (series.to_ms - series.from_ms) / cells;
+		const empty = isHeat ? (i) => !heat.counts.slice(i * heat.rows, (i + 1) * heat.rows).some((count) => count) : (i) => !series.curves.some(({ values }) => values[i]);
+		for (let i = 0, from = -1; i < cells; i++) {
+			if (empty(i)) {
 				from = from < 0 ? i : from;
 				continue;
 			}
-			if (from >= 0 && i < series.cells && (i - from) * cell >= SILENT_MS)
-				found.push({ from_ms: Math.round(series.from_ms + from * cell), to_ms: Math.round(series.from_ms + i * cell), why: SILENT });
+			if (from >= 0 && (i - from) * cell >= SILENT_MS)
+				found.push({ from_ms: Math.round(of.from_ms + from * cell), to_ms: Math.round(of.from_ms + i * cell), why: SILENT });
 			from = -1;
 		}
 		return found.filter((one) => !(this.known || []).some((gap) => gap.from_ms < one.to_ms && gap.to_ms > one.from_ms));

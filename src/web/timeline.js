@@ -39,7 +39,7 @@ export class Timeline {
 		for (const gap of strip.gaps)
 			plot.hatch(context, Math.max(0, this.x(gap.from_ms)), Math.min(width, this.x(gap.to_ms)), 0, height, plot.colour("quiet"));
 		for (const { at_ms, ms } of strip.losses())
-			plot.hatch(context, Math.max(0, this.x(at_ms)), this.x(at_ms + ms), 0, 8, plot.colour("bad"));
+			plot.hatch(context, Math.max(0, this.x(at_ms)), Math.max(this.x(at_ms) + 6, this.x(at_ms + ms)), 0, 10, plot.colour("bad"));
 		if (series && strip.curve)
 			this.drawCurve(context, strip.curve, height);
 		plot.axis(context, view.from, view.to, (at) => this.x(at));

@@ -68,7 +68,9 @@ static uint32_t add_stack(struct profile *profile, const char *stack, uint32_t f
 	uint32_t node = 0;
 
 	while (text && (word = strsep(&rest, " "))) {
-		struct profile_frame frame = { .kind = FRAME_USER, .file = file, .name = profile_string(profile, word) };
+		struct profile_frame frame = { .kind = FRAME_USER,
+					       .file = file,
+					       .name = profile_string(profile, word) };
 
 		for (const char *c = word; *c; c++)
 			frame.address = frame.address * 31 % 1000003 + (unsigned char)*c;
@@ -83,7 +85,8 @@ static void add_sample(struct profile *profile, int which, uint32_t cpu, uint64_
 	const struct profile_file file = { .device = 8,
 					   .inode = works[which].pid,
 					   .size = 1,
-					   .path = profile_string(profile, which == BEAT ? "/usr/bin/metronome" : "/usr/bin/shop") };
+					   .path = profile_string(profile, which == BEAT ? "/usr/bin/metronome"
+											 : "/usr/bin/shop") };
 	struct profile_sample sample = { .value = 1, .process = profile_add_process(profile, works[which].pid, 1) };
 	struct profile_event event = { .time_us = time_us, .cpu = cpu };
 

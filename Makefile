@@ -24,14 +24,14 @@ DESTDIR :=
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
 BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c)
-PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c profile.c)
+PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c pick.c profile.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
 UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
 WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c protocol.c serve.c worker.c)
-COLLECT_SRCS := $(addprefix src/collect/,addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c missed.c name.c preload.c refused.c sampler.c selftest.c \
-	tables.c ticks.c ways.c)
+COLLECT_SRCS := $(addprefix src/collect/,account.c addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c met.c missed.c name.c part.c preload.c refused.c sampler.c selftest.c \
+	tables.c ticks.c ways.c windows.c)
 IN_SRCS := $(addprefix src/in/,bcc.c bpftrace.c firefox.c firefox_tables.c folded.c in.c perf.c perf_head.c pprof.c pprof_proto.c source.c speedscope.c stack.c wick.c)
 OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c gzip.c html.c lines.c page.c page_head.c paths.c perf.c pprof.c quality.c report.c report_callers.c \
 	report_quality.c report_stacks.c report_tables.c report_tree.c speedscope.c stats.c svg.c svg_colour.c svg_draw.c svg_layout.c svg_tree.c tally.c timeline.c tree.c \
@@ -45,8 +45,8 @@ WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees
 WEB_SERVER_SCRIPTS := $(addprefix src/web/,ask.js live.js join.js ranges.js plot.js timeline.js heat.js strip.js serve.js)
 STORE_SRCS := $(addprefix src/store/,carry.c cover.c dict.c events.c gaps.c load.c open.c query.c retain.c rollup.c seal.c series.c sieve.c sql.c window.c)
 HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c kept.c kept_curves.c listen.c live.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c when.c work.c)
-CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
-	report.c report_options.c session.c svg_options.c values.c)
+CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c notify.c outputs.c profile.c profile_options.c record.c record_options.c \
+	report.c report_options.c serve.c serve_health.c serve_http.c serve_keep.c serve_link.c serve_options.c session.c svg_options.c values.c)
 MAIN_SRC := src/main.c
 
 BPF_SRCS := src/bpf/sampler.bpf.c
@@ -64,13 +64,13 @@ UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json j
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
 	store/crash store/events store/open store/query store/retain store/rollup store/seal store/series store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw probe progtags replay rhythm rows symname listevents
+TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw probe progtags replay rhythm rows symname listevents windows
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root
 GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/svg.t
 # A server asked over the network of this machine
-HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t
+HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t tests/http/kept.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
@@ -514,12 +514,14 @@ MAN_PAGES := $(wildcard docs/man/*.[1-8])
 $O/wick.bash: $O/wick
 	$Q$< completion bash >$@
 
-## install: copy program, manual pages and completion to PREFIX (/usr/local), under DESTDIR if that is set
+## install: copy program, manual pages, completion and a systemd unit to PREFIX (/usr/local), under DESTDIR if that is set
 install: $O/wick $O/wick.bash
 	install -D -m 755 $O/wick $(DESTDIR)$(PREFIX)/bin/wick
 	$(foreach page,$(MAN_PAGES),install -D -m 644 $(page) \
 		$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page)) &&) :
 	install -D -m 644 $O/wick.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wick
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's,@PREFIX@,$(PREFIX),' packaging/wick.service.in >$(DESTDIR)$(PREFIX)/lib/systemd/system/wick.service
 
 ## clean: remove what was built (distclean: what was downloaded as well)
 clean:

@@ -44,6 +44,7 @@ struct collect_options {
 	bool measure;             /* how long the program runs */
 	bool debug;               /* let the loader speak */
 	uint64_t max_stacks, ring_bytes, drain_ms, unwind_bytes;
+	bool windows;        /* it is taken out piece by piece: collect/part.h */
 	uint64_t max_counts; /* distinct counts between two fetches; 0: fitted to the rate and max_stacks */
 	uint64_t begun_ns;   /* when wick began, monotonic */
 };
@@ -51,6 +52,13 @@ struct collect_options {
 struct collect;
 
 int collect_open(struct collect **ret, const struct collect_options *options, struct profile *profile);
+/*
+ * Opens one to go on where another stops, with its options and its worker; collect_follow starts it and ends the ticks
+ * of the other, which must not be freed before. No time passes between them.
+ */
+int collect_open_next(struct collect **ret, struct collect *before, struct profile *profile);
+int collect_follow(struct collect *collect, struct collect *before);
+void collect_end(struct collect *collect); /* its ticks, if no other one follows */
 void collect_free(struct collect *collect);
 
 /* A process that waits to exec: the profile starts with that. Before collect_start. */

@@ -31,6 +31,7 @@ struct early {
 	uint64_t *sums;
 	struct waiting *first, **last;
 	size_t bytes;
+	uint64_t done;
 	struct replay_result result;
 };
 
@@ -139,6 +140,7 @@ static void drop_one(struct early *early, struct waiting **at)
 	if (!*at)
 		early->last = at;
 	early->bytes -= record->len;
+	early->done++;
 	free(record);
 }
 
@@ -188,4 +190,14 @@ int early_take(struct early *early, const void *data, size_t len)
 	early->last = &record->next;
 	early->bytes += len;
 	return make_room(early);
+}
+
+uint64_t early_done(const struct early *early)
+{
+	return early->done;
+}
+
+bool early_waits(const struct early *early)
+{
+	return early->first;
 }

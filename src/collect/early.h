@@ -29,4 +29,8 @@ int early_take(struct early *early, const void *data, size_t len);
 /* Counts those that can be; with `last` all of them. */
 int early_run(struct early *early, bool last);
 
+/* How many have been counted, or lost, since the beginning; and whether others wait. */
+uint64_t early_done(const struct early *early);
+bool early_waits(const struct early *early);
+
 #endif

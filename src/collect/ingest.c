@@ -19,6 +19,7 @@
 #include "bpf/wire.h"
 #include "profile/profile.h"
 
+#define PLACED_MAX 8192          /* processes in their cgroups: beyond it they are looked at again */
 #define NOT_ANNOUNCED UINT64_MAX /* as the device of a file: the kernel's have 32 bits */
 
 struct ingest {
@@ -31,11 +32,14 @@ struct ingest {
 	struct map programs;      /* process id → strings of program and name, for all that were noticed */
 	struct map samples;       /* hash of key → sample */
 	struct map early;         /* sample → how many were unwound here */
+	uint32_t *timed;          /* sample → how many events it has */
+	size_t timed_cap;
 	uint32_t *kernel_frames;
 	size_t kernel_len, kernel_cap;
 	struct buf waiting; /* struct wire_event whose key has not been drained */
 	struct buf ended;   /* process ids that ended since the last forgetting */
 	struct buf ended_before;
+	struct buf past; /* those of them that were sampled */
 };
 
 static const char *const counter_names[WIRE_COUNTERS] = {
@@ -76,7 +80,9 @@ void ingest_free(struct ingest *ingest)
 	buf_free(&ingest->waiting);
 	buf_free(&ingest->ended);
 	buf_free(&ingest->ended_before);
+	buf_free(&ingest->past);
 	free(ingest->kernel_frames);
+	free(ingest->timed);
 	free(ingest);
 }
 
@@ -462,7 +468,9 @@ void ingest_forget_ended(struct ingest *ingest)
 	while (cursor_left(&cursor) >= sizeof(uint64_t)) {
 		uint64_t id = cursor_u64(&cursor);
 
-		if (!map_get(&ingest->processes, id))
+		if (map_get(&ingest->processes, id))
+			buf_u64(&ingest->past, id); /* without memory it is kept */
+		else
 			map_remove(&ingest->programs, id);
 	}
 	buf_clear(&swap);
@@ -609,9 +617,39 @@ int ingest_event(struct ingest *ingest, const void *data, size_t len)
 	return buf_error(&ingest->waiting);
 }
 
+/* Room to count the events of each sample. */
+static int timed_reserve(struct ingest *ingest)
+{
+	size_t need = profile_count(ingest->options.profile, PROFILE_SAMPLES), cap = ingest->timed_cap;
+	uint32_t *grown;
+
+	if (need <= cap)
+		return 0;
+	cap = need > 2 * cap ? need : 2 * cap;
+	grown = reallocarray(ingest->timed, cap, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + ingest->timed_cap, 0, (cap - ingest->timed_cap) * sizeof(*grown));
+	ingest->timed = grown;
+	ingest->timed_cap = cap;
+	return 0;
+}
+
+/* Whether the sample has been counted more often than it has events; it has one more then. */
+static bool take_place(struct ingest *ingest, uint64_t sample)
+{
+	if (ingest->timed[sample] >= profile_sample(ingest->options.profile, (uint32_t)sample)->value)
+		return false;
+	ingest->timed[sample]++;
+	return true;
+}
+
 int ingest_events_settle(struct ingest *ingest)
 {
 	size_t kept = 0;
+
+	if (ingest->waiting.len && timed_reserve(ingest))
+		return -ENOMEM;
 
 	for (size_t at = 0; at + sizeof(struct wire_event) <= ingest->waiting.len; at += sizeof(struct wire_event)) {
 		struct wire_event event;
@@ -619,7 +657,7 @@ int ingest_events_settle(struct ingest *ingest)
 
 		memcpy(&event, ingest->waiting.data + at, sizeof(event));
 		sample = map_get(&ingest->samples, event.key);
-		if (!sample) {
+		if (!sample || !take_place(ingest, *sample)) {
 			memmove(ingest->waiting.data + kept, &event, sizeof(event));
 			kept += sizeof(event);
 			continue;
@@ -629,6 +667,43 @@ int ingest_events_settle(struct ingest *ingest)
 	}
 	ingest->waiting.len = kept;
 	return 0;
+}
+
+/* If one is met again after all, the profile knows it by its key. */
+static void forget_past(struct ingest *ingest)
+{
+	struct cursor cursor = cursor_of(ingest->past.data, ingest->past.len);
+
+	while (cursor_left(&cursor) >= sizeof(uint64_t)) {
+		uint64_t id = cursor_u64(&cursor);
+
+		map_remove(&ingest->programs, id);
+		map_remove(&ingest->processes, id);
+	}
+	buf_clear(&ingest->past);
+	if (ingest->placed.len > PLACED_MAX)
+		map_free(&ingest->placed);
+}
+
+int ingest_take(struct ingest *ingest, struct profile_stacks *ret, struct map *ret_early)
+{
+	int err = profile_take_samples(ingest->options.profile, ret);
+
+	if (err)
+		return err;
+	*ret_early = ingest->early;
+	ingest->early = (struct map){ 0 };
+	map_free(&ingest->samples);
+	free(ingest->timed);
+	ingest->timed = NULL;
+	ingest->timed_cap = 0;
+	forget_past(ingest);
+	return 0;
+}
+
+size_t ingest_stacks(const struct ingest *ingest)
+{
+	return ingest->user_stacks.len + ingest->kernel_stacks.len;
 }
 
 size_t ingest_events_waiting(const struct ingest *ingest)
@@ -657,5 +732,6 @@ size_t ingest_memory(const struct ingest *ingest)
 {
 	return map_bytes(&ingest->user_stacks) + map_bytes(&ingest->kernel_stacks) + map_bytes(&ingest->files) +
 	       map_bytes(&ingest->processes) + map_bytes(&ingest->programs) + map_bytes(&ingest->samples) +
-	       map_bytes(&ingest->early) + ingest->kernel_cap * sizeof(*ingest->kernel_frames) + ingest->waiting.cap;
+	       map_bytes(&ingest->early) + map_bytes(&ingest->placed) + ingest->timed_cap * sizeof(*ingest->timed) +
+	       ingest->kernel_cap * sizeof(*ingest->kernel_frames) + ingest->waiting.cap;
 }

@@ -13,6 +13,7 @@
 struct map;
 struct profile;
 struct profile_frame;
+struct profile_stacks;
 struct wire_event;
 struct wire_file;
 struct wire_frame;
@@ -78,10 +79,20 @@ const struct map *ingest_early_samples(const struct ingest *ingest);
 bool ingest_has_stack(const struct ingest *ingest, uint64_t id);
 int ingest_frames(struct ingest *ingest, uint64_t id, const struct wire_frame *frames, size_t len);
 
-/* One event. It waits until its key has been drained; ingest_events_settle moves those that can go. */
+/*
+ * One event. It waits until its sample has been drained; ingest_events_settle moves those that can go, of each sample
+ * at most as many as were counted: one that was taken since then belongs to what is drained next.
+ */
 int ingest_event(struct ingest *ingest, const void *data, size_t len);
 int ingest_events_settle(struct ingest *ingest);
 size_t ingest_events_waiting(const struct ingest *ingest);
+
+/*
+ * Takes out all samples and events, as profile_take_samples does, and how many of each sample were unwound here. Stacks,
+ * files and processes stay known, as far as they have not ended.
+ */
+int ingest_take(struct ingest *ingest, struct profile_stacks *ret, struct map *ret_early);
+size_t ingest_stacks(const struct ingest *ingest); /* that are known */
 
 /* Forgets processes that ended before the last call and were never sampled. Call after each drain. */
 void ingest_forget_ended(struct ingest *ingest);

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Naming, once for the whole profile: frames are gathered by the file they lie in, each file is asked for all its
- * offsets at once, and the answers are put into the frames. Files stay open from when they were met, so exit, deletion
- * and replacement cost no name. A file whose request fails keeps its frames as they are, and a reason.
+ * Naming, once for the whole profile or again and again while it grows: frames that are new are gathered by the file they
+ * lie in, each file is asked for all their offsets at once, and the answers are put into the frames. Files stay open from
+ * when they were met, so exit, deletion and replacement cost no name. A file whose request fails keeps its frames as they
+ * are, and a reason.
+ *
+ * Invariant: a frame is in one list of one unit at most: those that wait, those that are asked for, those that have no
+ * name yet but may get one.
  */
 #include "collect/name.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "collect/files.h"
 #include "collect/jit.h"
@@ -25,21 +31,36 @@
 #include "worker/protocol.h"
 #include "worker/worker.h"
 
+struct list {
+	uint32_t *frames;
+	size_t len, cap;
+};
+
 /* What belongs together in one request: frames of one file, or of one process's own code. */
 struct unit {
 	struct namer *namer;
 	uint32_t kind;   /* enum frame_kind */
 	uint32_t number; /* of the file or process; 0 for the vDSO */
 	int fd;
-	int debug, alt;   /* its debug file, and what that shares with others; negative: none */
-	uint32_t pid;     /* who maps it */
-	uint32_t *frames; /* sorted by address */
-	uint64_t *addresses;
-	size_t len, cap;
-	unsigned int tries; /* to find them */
+	int debug, alt;      /* its debug file, and what that shares with others; negative: none */
+	uint32_t pid;        /* who maps it */
+	struct list waiting; /* to be asked for */
+	struct list asked;   /* sorted by address */
+	struct list unnamed; /* of a map that may grow */
+	uint64_t *addresses; /* of those that are asked for */
+	uint64_t map_bytes;  /* when the map was read last */
+	uint64_t map_at;     /* when it is looked for next */
+	uint64_t map_every;
+	unsigned int tries; /* to find the debug file */
+	bool found;         /* that has been tried, and is not tried again */
+	bool asking, given_up;
 };
 
-#define TRIES 2 /* the debug file, then what it refers to */
+#define TRIES 2                    /* the debug file, then what it refers to */
+#define UNNAMED_MAX 4096           /* frames of one process that are tried again */
+#define MAP_EVERY (4 * NS_PER_SEC) /* one that is not there is looked for again then, and less and less often */
+#define MAP_RARELY (128 * NS_PER_SEC)
+#define KERNEL_PAUSE 300 /* times as long as it took the last time: reading the whole list takes long */
 
 struct namer {
 	struct namer_options options;
@@ -47,8 +68,13 @@ struct namer {
 	struct unit **units;
 	size_t units_len, units_cap;
 	struct map by_file, by_process; /* number → index of unit + 1 */
-	struct unit vdso;
+	struct unit vdso, kernel;
 	struct expand *inlines; /* what frames turn out to be */
+	struct map marked;      /* frames that others were told of without a name */
+	struct list late;       /* those that have one now */
+	uint32_t gathered;      /* frames up to this one */
+	size_t asking;          /* requests under way */
+	uint64_t kernel_at;     /* when its list may be read again */
 };
 
 int namer_new(struct namer **ret, const struct namer_options *options)
@@ -59,6 +85,7 @@ int namer_new(struct namer **ret, const struct namer_options *options)
 		return -ENOMEM;
 	namer->options = *options;
 	namer->vdso = (struct unit){ .namer = namer, .kind = FRAME_VDSO, .fd = -1, .debug = -1, .alt = -1 };
+	namer->kernel = (struct unit){ .namer = namer, .kind = FRAME_KERNEL, .fd = -1, .debug = -1, .alt = -1 };
 	*ret = namer;
 	return expand_new(&namer->inlines);
 }
@@ -80,7 +107,9 @@ static void unit_free(struct unit *unit)
 	close_fd(&unit->fd);
 	close_fd(&unit->debug);
 	close_fd(&unit->alt);
-	free(unit->frames);
+	free(unit->waiting.frames);
+	free(unit->asked.frames);
+	free(unit->unnamed.frames);
 	free(unit->addresses);
 }
 
@@ -93,9 +122,12 @@ void namer_free(struct namer *namer)
 		free(namer->units[i]);
 	}
 	unit_free(&namer->vdso);
+	unit_free(&namer->kernel);
 	expand_free(namer->inlines);
 	map_free(&namer->by_file);
 	map_free(&namer->by_process);
+	map_free(&namer->marked);
+	free(namer->late.frames);
 	free(namer->units);
 	free(namer);
 }
@@ -150,6 +182,7 @@ static void identified(void *arg, int err, const void *reply, size_t len)
 	const void *id = NULL;
 	size_t id_len = 0, reason_len = 0;
 
+	unit->namer->asking--;
 	if (err) {
 		set_reason(unit, reason_of_death(err), strlen(reason_of_death(err)));
 		return;
@@ -188,8 +221,9 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd)
 	}
 	set_reason(unit, "", 0);
 	ask_write(&(struct ask){ .kind = ASK_IDENTIFY }, &request);
-	if (!buf_error(&request))
-		worker_ask(namer->options.worker, request.data, request.len, &fd, 1, identified, unit);
+	if (!buf_error(&request) &&
+	    !worker_ask(namer->options.worker, request.data, request.len, &fd, 1, identified, unit))
+		namer->asking++;
 }
 
 void namer_jit(struct namer *namer, uint32_t process)
@@ -202,31 +236,44 @@ void namer_jit(struct namer *namer, uint32_t process)
 	unit->fd = unit->pid ? jit_open(unit->pid) : -1;
 }
 
+/* Most runtimes never write one, and looking takes reading all mappings of the process. */
+static void look_for_map(struct unit *unit, uint64_t now)
+{
+	const struct profile_process *process = profile_process(unit->namer->options.profile, unit->number);
+
+	if (unit->kind != FRAME_JIT || unit->fd >= 0 || unit->given_up || now < unit->map_at)
+		return;
+	unit->map_every = unit->map_every ? unit->map_every * 2 : MAP_EVERY;
+	unit->map_every = unit->map_every < MAP_RARELY ? unit->map_every : MAP_RARELY;
+	unit->map_at = now + unit->map_every;
+	if (process->pid && process_is(process->pid, process->start))
+		namer_jit(unit->namer, unit->number);
+	else
+		unit->given_up = true;
+}
+
 void namer_jit_again(struct namer *namer)
 {
-	for (size_t i = 0; i < namer->units_len; i++) {
-		const struct unit *unit = namer->units[i];
-		const struct profile_process *process = profile_process(namer->options.profile, unit->number);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-		if (unit->kind == FRAME_JIT && unit->fd < 0 && process->pid && process_is(process->pid, process->start))
-			namer_jit(namer, unit->number);
-	}
+	for (size_t i = 0; i < namer->units_len; i++)
+		look_for_map(namer->units[i], now);
 }
 
 /* ---- gathering ---- */
 
-static int unit_add(struct unit *unit, uint32_t frame)
+static int list_add(struct list *list, uint32_t frame)
 {
-	if (unit->len == unit->cap) {
-		size_t cap = unit->cap ? unit->cap * 2 : 32;
-		uint32_t *grown = reallocarray(unit->frames, cap, sizeof(*grown));
+	if (list->len == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 32;
+		uint32_t *grown = reallocarray(list->frames, cap, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		unit->frames = grown;
-		unit->cap = cap;
+		list->frames = grown;
+		list->cap = cap;
 	}
-	unit->frames[unit->len++] = frame;
+	list->frames[list->len++] = frame;
 	return 0;
 }
 
@@ -239,27 +286,34 @@ static int by_address(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
+/* Those that wait become those that are asked for. */
 static int unit_sort(struct unit *unit)
 {
 	struct profile *profile = unit->namer->options.profile;
+	struct list asked = unit->waiting;
 
-	qsort_r(unit->frames, unit->len, sizeof(*unit->frames), by_address, profile);
-	unit->addresses = calloc(unit->len, sizeof(*unit->addresses));
+	unit->waiting = unit->asked;
+	unit->waiting.len = 0;
+	unit->asked = asked;
+	free(unit->addresses);
+	qsort_r(asked.frames, asked.len, sizeof(*asked.frames), by_address, profile);
+	unit->addresses = calloc(asked.len, sizeof(*unit->addresses));
 	if (!unit->addresses)
 		return -ENOMEM;
-	for (size_t i = 0; i < unit->len; i++)
-		unit->addresses[i] = profile_frame(profile, unit->frames[i])->address;
+	for (size_t i = 0; i < asked.len; i++)
+		unit->addresses[i] = profile_frame(profile, asked.frames[i])->address;
 	return 0;
 }
 
-static int gather(struct namer *namer, struct unit *kernel)
+static int gather(struct namer *namer)
 {
 	const struct profile *profile = namer->options.profile;
 
-	for (uint32_t i = 1; i < profile_count(profile, PROFILE_FRAMES); i++) {
+	for (uint32_t i = namer->gathered + 1; i < profile_count(profile, PROFILE_FRAMES); i++) {
 		const struct profile_frame *frame = profile_frame(profile, i);
 		struct unit *unit = NULL;
 
+		namer->gathered = i;
 		if (frame->name)
 			continue;
 		if (frame->kind == FRAME_USER && frame->file)
@@ -269,13 +323,62 @@ static int gather(struct namer *namer, struct unit *kernel)
 		else if (frame->kind == FRAME_VDSO)
 			unit = &namer->vdso;
 		else if (frame->kind == FRAME_KERNEL)
-			unit = kernel;
+			unit = &namer->kernel;
 		else
 			continue;
-		if (!unit || unit_add(unit, i))
+		if (!unit || list_add(&unit->waiting, i))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* ---- what comes late ---- */
+
+static int mark_list(struct namer *namer, const struct list *list)
+{
+	for (size_t i = 0; i < list->len; i++)
+		if (!profile_frame(namer->options.profile, list->frames[i])->name &&
+		    !map_put(&namer->marked, list->frames[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+/* Those of a file that cannot be opened, or that a worker died of, will have none. */
+static int mark_unit(struct namer *namer, const struct unit *unit)
+{
+	int err;
+
+	if (unit->given_up || (unit->fd < 0 && unit->kind == FRAME_USER))
+		return 0;
+	err = mark_list(namer, &unit->waiting);
+	err = err || !unit->asking ? err : mark_list(namer, &unit->asked);
+	return err ? err : mark_list(namer, &unit->unnamed);
+}
+
+int namer_mark_late(struct namer *namer)
+{
+	int err = mark_unit(namer, &namer->kernel);
+
+	for (size_t i = 0; i < namer->units_len && !err; i++)
+		err = mark_unit(namer, namer->units[i]);
+	return err;
+}
+
+static void has_name(struct namer *namer, uint32_t frame)
+{
+	if (map_remove(&namer->marked, frame))
+		list_add(&namer->late, frame); /* without memory nobody is told */
+}
+
+const uint32_t *namer_late(const struct namer *namer, size_t *ret_len)
+{
+	*ret_len = namer->late.len;
+	return namer->late.frames;
+}
+
+void namer_forget_late(struct namer *namer)
+{
+	namer->late.len = 0;
 }
 
 /* ---- asking ---- */
@@ -313,6 +416,7 @@ static void set_names(struct unit *unit, uint32_t frame, const struct answer_fra
 		return;
 	profile_frame(profile, frame)->name = name;
 	profile_frame(profile, frame)->start = list[len - 1].start;
+	has_name(unit->namer, frame);
 	inlined.kind = FRAME_INLINE;
 	for (size_t i = 0; i + 1 < len; i++) {
 		inlined.name = name_string(profile, &list[i]);
@@ -335,11 +439,13 @@ static int take_names(struct unit *unit, struct answer_reader *reader)
 	if (err)
 		return err;
 	set_reason(unit, reason, len); /* none, though a worker died of it before: it has its names */
-	for (size_t i = 0; i < unit->len; i++) {
+	for (size_t i = 0; i < unit->asked.len; i++) {
 		err = answer_read_frames(reader, list, SYMBOLS_INLINE_MAX, &len);
 		if (err)
 			return err;
-		set_names(unit, unit->frames[i], list, len);
+		set_names(unit, unit->asked.frames[i], list, len);
+		if (!len && unit->kind == FRAME_JIT && unit->unnamed.len < UNNAMED_MAX)
+			list_add(&unit->unnamed, unit->asked.frames[i]); /* without memory it has no name */
 	}
 	return 0;
 }
@@ -372,9 +478,9 @@ static int find_debug(struct unit *unit, struct answer_reader *reader)
 			unit->alt = fetch_id(unit->namer, debug.alt_id, debug.alt_id_len);
 		found |= unit->alt >= 0;
 	}
-	last = !found || unit->tries == TRIES;
+	last = unit->found = !found || unit->tries == TRIES;
 	err = ask_names(unit, last);
-	if (last) {
+	if (last && !unit->namer->options.again) {
 		close_fd(&unit->debug);
 		close_fd(&unit->alt);
 	}
@@ -387,7 +493,10 @@ static void named(void *arg, int err, const void *reply, size_t len)
 	struct answer_reader reader = { 0 };
 	enum answer_kind kind;
 
+	unit->asking = false;
+	unit->namer->asking--;
 	if (err) {
+		unit->given_up = true; /* it would not be the last worker that dies of it */
 		set_reason(unit, reason_of_death(err), strlen(reason_of_death(err)));
 		return;
 	}
@@ -421,8 +530,9 @@ static int ask_names(struct unit *unit, bool last)
 		.lines = unit->namer->options.lines,
 		.last = last,
 		.addresses = unit->addresses,
-		.addresses_len = unit->len,
+		.addresses_len = unit->asked.len,
 	};
+	int err;
 
 	if (unit->debug >= 0)
 		fds[fds_len++] = unit->debug;
@@ -432,7 +542,10 @@ static int ask_names(struct unit *unit, bool last)
 	ask_write(&ask, &request);
 	if (buf_error(&request))
 		return -ENOMEM;
-	return worker_ask(unit->namer->options.worker, request.data, request.len, fds, fds_len, named, unit);
+	err = worker_ask(unit->namer->options.worker, request.data, request.len, fds, fds_len, named, unit);
+	unit->asking = !err;
+	unit->namer->asking += !err;
+	return err;
 }
 
 static void kernel_named(void *arg, size_t index, const struct kernel_name *name)
@@ -445,57 +558,111 @@ static void kernel_named(void *arg, size_t index, const struct kernel_name *name
 		return;
 	string = profile_bytes(profile, name->name, name->len);
 	if (string != PROFILE_FULL) {
-		profile_frame(profile, unit->frames[index])->name = string;
-		profile_frame(profile, unit->frames[index])->start = name->start;
+		profile_frame(profile, unit->asked.frames[index])->name = string;
+		profile_frame(profile, unit->asked.frames[index])->start = name->start;
+		has_name(unit->namer, unit->asked.frames[index]);
 	}
 	if (!name->module_len)
 		return;
 	path = profile_bytes(profile, name->module, name->module_len);
 	file = path == PROFILE_FULL ? PROFILE_FULL : profile_add_file(profile, &(struct profile_file){ .path = path });
 	if (file != PROFILE_FULL)
-		profile_frame(profile, unit->frames[index])->file = file;
+		profile_frame(profile, unit->asked.frames[index])->file = file;
 }
 
 /* Where addresses are hidden there is a reason for it, and the profile is as good as before. */
-static int name_kernel(struct unit *kernel)
+static int name_kernel(struct unit *kernel, bool all)
 {
-	struct sampler *sampler = kernel->namer->sampler;
-	int err = kernel->len ? unit_sort(kernel) : 0;
+	struct namer *namer = kernel->namer;
+	uint64_t began = clock_ns(CLOCK_MONOTONIC);
+	int err;
 
-	if (err || !kernel->len)
+	if (!kernel->waiting.len || (began < namer->kernel_at && !all))
+		return 0;
+	err = unit_sort(kernel);
+	if (err)
 		return err;
-	if (!sampler || kernel_ask(sampler, kernel->addresses, kernel->len, kernel_named, kernel))
-		kernel_names(kernel->addresses, kernel->len, kernel_named, kernel);
+	if (!namer->sampler || kernel_ask(namer->sampler, kernel->addresses, kernel->asked.len, kernel_named, kernel)) {
+		kernel_names(kernel->addresses, kernel->asked.len, kernel_named, kernel);
+		namer->kernel_at = began + (clock_ns(CLOCK_MONOTONIC) - began) * KERNEL_PAUSE;
+	}
 	return 0;
 }
 
-static int name_unit(struct unit *unit)
+/* Whether a map has been written to since its names were asked for; what had none then is tried again. */
+static int map_grew(struct unit *unit)
 {
-	int err;
+	struct stat stat;
+	int err = 0;
 
-	if (!unit->len)
+	if (fstat(unit->fd, &stat) || (uint64_t)stat.st_size == unit->map_bytes)
 		return 0;
-	if (unit->kind == FRAME_JIT && unit->fd < 0)
+	unit->map_bytes = (uint64_t)stat.st_size;
+	for (size_t i = 0; i < unit->unnamed.len && !err; i++)
+		err = list_add(&unit->waiting, unit->unnamed.frames[i]);
+	unit->unnamed.len = 0;
+	return err;
+}
+
+static int name_unit(struct unit *unit, bool all)
+{
+	int err = 0;
+
+	if (unit->asking || unit->given_up || !(unit->waiting.len + unit->unnamed.len))
+		return 0;
+	if (unit->kind == FRAME_JIT && unit->fd < 0 && all)
 		namer_jit(unit->namer, unit->number);
-	if (unit->kind == FRAME_VDSO && vdso_copy(&unit->fd))
+	if (unit->kind == FRAME_VDSO && unit->fd < 0 && vdso_copy(&unit->fd))
 		return 0;
 	if (unit->fd < 0)
 		return 0;
+	if (unit->kind == FRAME_JIT)
+		err = map_grew(unit);
+	if (err || !unit->waiting.len)
+		return err;
 	err = unit_sort(unit);
-	return err ? err : ask_names(unit, unit->kind != FRAME_USER);
+	return err ? err : ask_names(unit, unit->kind != FRAME_USER || unit->found);
+}
+
+static int ask_all(struct namer *namer, bool all)
+{
+	int err = gather(namer);
+
+	for (size_t i = 0; i < namer->units_len && !err; i++)
+		err = name_unit(namer->units[i], all);
+	err = err ? err : name_unit(&namer->vdso, all);
+	err = err ? err : worker_pump(namer->options.worker, false); /* it works while we read the kernel's names */
+	return err ? err : name_kernel(&namer->kernel, all);
+}
+
+int namer_ask(struct namer *namer)
+{
+	return ask_all(namer, false);
+}
+
+bool namer_waits(const struct namer *namer)
+{
+	return namer->asking;
+}
+
+const struct expand *namer_inlines(const struct namer *namer)
+{
+	return namer->inlines;
+}
+
+size_t namer_open_files(const struct namer *namer)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < namer->units_len; i++)
+		sum += (namer->units[i]->fd >= 0) + (namer->units[i]->debug >= 0) + (namer->units[i]->alt >= 0);
+	return sum;
 }
 
 int namer_run(struct namer *namer)
 {
-	struct unit kernel = { .namer = namer, .kind = FRAME_KERNEL, .fd = -1, .debug = -1, .alt = -1 };
-	int err = gather(namer, &kernel);
+	int err = ask_all(namer, true);
 
-	for (size_t i = 0; i < namer->units_len && !err; i++)
-		err = name_unit(namer->units[i]);
-	err = err ? err : name_unit(&namer->vdso);
-	err = err ? err : worker_pump(namer->options.worker, false); /* it works while we read the kernel's names */
-	err = err ? err : name_kernel(&kernel);
-	unit_free(&kernel);
 	err = err ? err : worker_pump(namer->options.worker, true);
 	return err ? err : expand_apply(namer->inlines, namer->options.profile);
 }

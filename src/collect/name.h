@@ -12,6 +12,7 @@
 
 #include "sym/symbols.h"
 
+struct expand;
 struct fetch;
 struct profile;
 struct sampler;
@@ -23,6 +24,7 @@ struct namer_options {
 	struct worker *worker;
 	enum symbols_demangle demangle;
 	bool inlines, lines;
+	bool again;          /* names are asked for more than once: what helps the next time is kept */
 	struct fetch *fetch; /* NULL: no server is asked */
 };
 
@@ -38,8 +40,30 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd);
 /* A process of the profile in whose anonymous code a frame lies: its perf map is opened while it can be found. */
 void namer_jit(struct namer *namer, uint32_t process);
 
-/* Looks again for the maps that were not there: a runtime may write its own late. */
+/* Looks again for the maps that were not there: a runtime may write its own late. Not more often than is of use. */
 void namer_jit_again(struct namer *namer);
+
+/*
+ * Names those frames that were added since the last time, and those that could not be named then but may be now. The
+ * kernel's have theirs when it returns; for the others the worker is asked, and each is named when it has answered. What
+ * it could not name is not asked for again, but for code whose map has grown.
+ */
+int namer_ask(struct namer *namer);
+bool namer_waits(const struct namer *namer); /* for an answer */
+
+/* What frames turn out to be several, by what is known now. */
+const struct expand *namer_inlines(const struct namer *namer);
+
+/*
+ * Frames that have no name yet but may get one are marked; of those that were marked, the ones that have got it, until
+ * they are forgotten.
+ */
+int namer_mark_late(struct namer *namer);
+const uint32_t *namer_late(const struct namer *namer, size_t *ret_len);
+void namer_forget_late(struct namer *namer);
+
+/* How many files are open for it. */
+size_t namer_open_files(const struct namer *namer);
 
 /* Names every frame that has none yet. Waits for the worker. Numbers of stacks and samples may change by it. */
 int namer_run(struct namer *namer);

@@ -438,6 +438,18 @@ int sampler_know(struct sampler *sampler, uint64_t id)
 	return errno == E2BIG ? -ENOSPC : -errno;
 }
 
+void sampler_follow_pids(struct sampler *sampler, const struct sampler *other)
+{
+	int from = bpf_map__fd(other->skel->maps.pids), to = bpf_map__fd(sampler->skel->maps.pids);
+	uint32_t pid, *last = NULL;
+	uint64_t start;
+
+	/* A process that ends meanwhile may make the walk begin anew, but not for ever. */
+	for (uint32_t i = 0; i < 2 * CHILDREN_MAX && !bpf_map_get_next_key(from, last, &pid); i++, last = &pid)
+		if (!bpf_map_lookup_elem(from, &pid, &start))
+			bpf_map_update_elem(to, &pid, &start, BPF_NOEXIST);
+}
+
 void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start)
 {
 	int fd = bpf_map__fd(sampler->skel->maps.pids);

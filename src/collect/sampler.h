@@ -41,6 +41,8 @@ void sampler_set_epoch(struct sampler *sampler, uint32_t epoch);
 void sampler_tables_changed(struct sampler *sampler);
 /* Puts a stack among those that user space has. -ENOSPC when there is no room for one more. */
 int sampler_know(struct sampler *sampler, uint64_t id);
+/* Processes that another one follows are followed here as well. */
+void sampler_follow_pids(struct sampler *sampler, const struct sampler *other);
 void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start);
 
 /* Maps that tables.c writes to. */

@@ -62,6 +62,7 @@ struct tables {
 	size_t len, cap;
 	uint32_t last_id;
 	uint32_t epoch;
+	size_t asking; /* requests under way */
 	struct tables_stats stats;
 };
 
@@ -421,6 +422,7 @@ static void built(void *arg, int err, const void *reply, size_t len)
 	const char *text;
 	size_t text_len;
 
+	table->tables->asking--;
 	if (err) {
 		refuse(table, err == -ETIME ? "too_slow" : "worker_died");
 		return;
@@ -451,6 +453,8 @@ static void ask_rows(struct table *table, int debug, bool last)
 	if (buf_error(&request) ||
 	    worker_ask(table->tables->options.worker, request.data, request.len, fds, debug >= 0 ? 2 : 1, built, table))
 		refuse(table, "unwind_failed");
+	else
+		table->tables->asking++;
 }
 
 static void ask_table(struct table *table)
@@ -480,6 +484,11 @@ void tables_again(struct tables *tables, uint64_t id)
 
 	if (slot)
 		ask_table(tables->list[*slot - 1]);
+}
+
+bool tables_waits(const struct tables *tables)
+{
+	return tables->asking;
 }
 
 bool tables_knows(const struct tables *tables, uint64_t id)

@@ -35,6 +35,7 @@ void tables_free(struct tables *tables);
  */
 void tables_want(struct tables *tables, uint64_t id, int fd);
 void tables_again(struct tables *tables, uint64_t id);
+bool tables_waits(const struct tables *tables);                       /* for an answer of the worker */
 bool tables_knows(const struct tables *tables, uint64_t id);          /* whether it was ever asked for */
 const char *tables_refusal(const struct tables *tables, uint64_t id); /* why the file has none; NULL: no such reason */
 

@@ -10,58 +10,126 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "base/map.h"
 #include "profile/profile.h"
 
 struct found {
-	uint32_t row, fp; /* from the root to this node */
+	uint32_t row, fp; /* from the root to this node, plus one; 0: not looked at */
 };
 
-static struct found *describe_nodes(const struct profile *profile, ways_has_row *has_row, void *arg)
+enum known { NOT_ASKED, HAS_ROW, HAS_NONE };
+
+struct ways {
+	const struct profile *profile;
+	ways_has_row *has_row;
+	void *arg;
+	struct found *nodes;
+	unsigned char *frames; /* enum known */
+	uint32_t *path;        /* nodes on the way to one that is known */
+	size_t path_cap;
+};
+
+int ways_new(struct ways **ret, const struct profile *profile, ways_has_row *has_row, void *arg)
 {
-	uint32_t count = profile_count(profile, PROFILE_NODES), frames = profile_count(profile, PROFILE_FRAMES);
-	struct found *nodes = calloc(count, sizeof(*nodes));
-	autofree bool *rows = calloc(frames, sizeof(*rows));
+	struct ways *ways = calloc(1, sizeof(*ways));
 
-	for (uint32_t i = 1; rows && i < frames; i++)
-		rows[i] = has_row(arg, profile_frame(profile, i));
-	for (uint32_t i = 1; nodes && rows && i < count; i++) {
-		const struct profile_node *node = profile_node(profile, i);
-		uint32_t kind = profile_frame(profile, node->frame)->kind;
-		uint32_t below = profile_frame(profile, profile_node(profile, node->parent)->frame)->kind;
+	if (!ways)
+		return -ENOMEM;
+	*ways = (struct ways){ .profile = profile, .has_row = has_row, .arg = arg };
+	ways->nodes = calloc(profile_count(profile, PROFILE_NODES), sizeof(*ways->nodes));
+	ways->frames = calloc(profile_count(profile, PROFILE_FRAMES), sizeof(*ways->frames));
+	if (!ways->nodes || !ways->frames) {
+		ways_free(ways);
+		return -ENOMEM;
+	}
+	ways->nodes[0] = (struct found){ 1, 1 };
+	*ret = ways;
+	return 0;
+}
 
-		nodes[i] = nodes[node->parent];
-		if (kind == FRAME_KERNEL || kind == FRAME_CUT || (node->parent && below == FRAME_CUT))
-			continue;
-		if (rows[node->frame])
-			nodes[i].row++;
-		else
-			nodes[i].fp++;
+void ways_free(struct ways *ways)
+{
+	if (!ways)
+		return;
+	free(ways->nodes);
+	free(ways->frames);
+	free(ways->path);
+	free(ways);
+}
+
+static bool frame_has_row(struct ways *ways, uint32_t frame)
+{
+	if (ways->frames[frame] == NOT_ASKED)
+		ways->frames[frame] =
+			ways->has_row(ways->arg, profile_frame(ways->profile, frame)) ? HAS_ROW : HAS_NONE;
+	return ways->frames[frame] == HAS_ROW;
+}
+
+/* One whose parent is known. */
+static void look_at(struct ways *ways, uint32_t number)
+{
+	const struct profile *profile = ways->profile;
+	const struct profile_node *node = profile_node(profile, number);
+	uint32_t kind = profile_frame(profile, node->frame)->kind;
+	uint32_t below = profile_frame(profile, profile_node(profile, node->parent)->frame)->kind;
+	struct found *found = &ways->nodes[number];
+
+	*found = ways->nodes[node->parent];
+	if (kind == FRAME_KERNEL || kind == FRAME_CUT || (node->parent && below == FRAME_CUT))
+		return;
+	if (frame_has_row(ways, node->frame))
+		found->row++;
+	else
+		found->fp++;
+}
+
+static int find(struct ways *ways, uint32_t number)
+{
+	size_t len = 0;
+
+	for (; !ways->nodes[number].row; number = profile_node(ways->profile, number)->parent) {
+		if (len == ways->path_cap) {
+			size_t cap = ways->path_cap ? ways->path_cap * 2 : 128;
+			uint32_t *grown = reallocarray(ways->path, cap, sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			ways->path = grown;
+			ways->path_cap = cap;
+		}
+		ways->path[len++] = number;
 	}
-	if (!rows) {
-		free(nodes);
-		return NULL;
-	}
-	return nodes;
+	while (len--)
+		look_at(ways, ways->path[len]);
+	return 0;
+}
+
+int ways_add(struct ways *ways, const struct profile_sample *sample, uint64_t early, struct profile_ways *into)
+{
+	int err = find(ways, sample->stack);
+	uint64_t late = early < sample->value ? early : sample->value, row, fp;
+
+	if (err)
+		return err;
+	row = ways->nodes[sample->stack].row - 1;
+	fp = ways->nodes[sample->stack].fp - 1;
+	into->user += late * (row + fp);
+	into->row += (sample->value - late) * row;
+	into->fp += (sample->value - late) * fp;
+	return 0;
 }
 
 int ways_count(struct profile *profile, const struct map *early, ways_has_row *has_row, void *arg)
 {
-	autofree struct found *nodes = describe_nodes(profile, has_row, arg);
+	struct ways *ways = NULL;
+	int err = ways_new(&ways, profile, has_row, arg);
 
-	if (!nodes)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES); i++) {
+	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES) && !err; i++) {
 		const struct profile_sample *sample = profile_sample(profile, i);
-		const struct found *found = &nodes[sample->stack];
-		struct profile_ways *ways = &profile_process(profile, sample->process)->ways;
 		const uint64_t *slot = map_get(early, i);
-		uint64_t late = slot && *slot < sample->value ? *slot : slot ? sample->value : 0;
 
-		ways->user += late * (found->row + found->fp);
-		ways->row += (sample->value - late) * found->row;
-		ways->fp += (sample->value - late) * found->fp;
+		err = ways_add(ways, sample, slot ? *slot : 0, &profile_process(profile, sample->process)->ways);
 	}
-	return 0;
+	ways_free(ways);
+	return err;
 }

@@ -69,14 +69,23 @@ int expand_frame(struct expand *expand, uint32_t frame, const uint32_t *list, si
 	return 0;
 }
 
-static uint32_t add_chain(const struct expand *expand, struct profile *profile, uint32_t parent, uint32_t frame)
+const uint32_t *expand_list(const struct expand *expand, uint32_t frame, size_t *ret_len)
 {
 	const uint64_t *place = map_get(&expand->places, frame);
 
-	if (!place)
+	*ret_len = place ? expand->frames[*place] : 0;
+	return place ? &expand->frames[*place + 1] : NULL;
+}
+
+static uint32_t add_chain(const struct expand *expand, struct profile *profile, uint32_t parent, uint32_t frame)
+{
+	size_t len;
+	const uint32_t *list = expand_list(expand, frame, &len);
+
+	if (!list)
 		return profile_add_node(profile, parent, frame);
-	for (uint32_t i = expand->frames[*place]; i > 0; i--) /* outermost first */
-		parent = profile_add_node(profile, parent, expand->frames[*place + i]);
+	while (len--) /* outermost first */
+		parent = profile_add_node(profile, parent, list[len]);
 	return parent;
 }
 

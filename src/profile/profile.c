@@ -650,6 +650,31 @@ int profile_take_stacks(struct profile *profile, struct profile_stacks *ret)
 	return 0;
 }
 
+int profile_take_samples(struct profile *profile, struct profile_stacks *ret)
+{
+	struct table *samples = &profile->tables[PROFILE_SAMPLES], *events = &profile->tables[PROFILE_EVENTS];
+	struct table fresh[2] = { 0 };
+
+	if (table_new(&fresh[0], PROFILE_SAMPLES) || table_new(&fresh[1], PROFILE_EVENTS)) {
+		table_free(&fresh[0]);
+		table_free(&fresh[1]);
+		return -ENOMEM;
+	}
+	*ret = (struct profile_stacks){
+		.samples = samples->records,
+		.events = events->records,
+		.samples_len = samples->len,
+		.events_len = events->len,
+	};
+	for (uint32_t i = 1; i < ret->samples_len; i++) /* the many nodes that have none are not touched */
+		if (ret->samples[i].stack < profile->firsts_len)
+			profile->firsts[ret->samples[i].stack] = 0;
+	index_free(&samples->index);
+	*samples = fresh[0];
+	*events = fresh[1];
+	return 0;
+}
+
 void profile_stacks_free(struct profile_stacks *stacks)
 {
 	free(stacks->nodes);

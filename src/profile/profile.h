@@ -198,6 +198,8 @@ struct profile_stacks {
 	uint32_t nodes_len, samples_len, events_len; /* number 0 included */
 };
 int profile_take_stacks(struct profile *profile, struct profile_stacks *ret);
+/* The same without the nodes, which stay: what was counted goes, what it is made of is there for what is counted next. */
+int profile_take_samples(struct profile *profile, struct profile_stacks *ret);
 void profile_stacks_free(struct profile_stacks *stacks);
 
 /* How many numbers each table has, number 0 included: walk from 1. */

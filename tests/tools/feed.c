@@ -4,7 +4,7 @@
  * to a store every so many. feed [NAME=VALUE]... FILE
  *
  * Names: data (folder of the store, needed), listen, socket, ms (real time between seconds), window (seconds that are
- * sealed together), past (windows that are there from the beginning). Prints its port when it serves; ends by SIGTERM.
+ * sealed together), past (windows that are there from the beginning), era (bytes of a dictionary of the live stream). Prints its port when it serves; ends by SIGTERM.
  *
  * Each second has the same counts, so a range has as many as it has seconds; within it, samples are taken from 200 ms to
  * 400 ms only.
@@ -35,7 +35,7 @@
 
 struct feed {
 	const char *path, *data;
-	unsigned ms, window, past;
+	unsigned ms, window, past, era;
 	struct server_options options;
 	struct http_source source;
 	struct kept *kept;
@@ -147,6 +147,8 @@ static int set(struct feed *feed, const char *name, const char *value)
 		feed->window = (unsigned)strtoul(value, NULL, 10);
 	else if (!strcmp(name, "past"))
 		feed->past = (unsigned)strtoul(value, NULL, 10);
+	else if (!strcmp(name, "era"))
+		feed->era = (unsigned)strtoul(value, NULL, 10);
 	else
 		return fail_plain(-EINVAL, "no setting '%s'", name);
 	return 0;
@@ -156,7 +158,9 @@ static int open_feed(struct feed *feed)
 {
 	struct in_request request = { 0 };
 	struct store_options options = { .folder = feed->data, .event_bytes = 64 << 20 };
-	struct live_options live = { .host = "feed", .hz = 100, .cpus = 2, .window_ms = feed->window * 1000 };
+	struct live_options live = {
+		.host = "feed", .hz = 100, .cpus = 2, .window_ms = feed->window * 1000, .era_bytes = feed->era
+	};
 	struct kept_status status = { .sampling = true, .health = { .whole_percent = 100 } };
 	static const char metrics[] = "# HELP wick_made_up Made up.\n# TYPE wick_made_up gauge\nwick_made_up 1\n";
 	int fd = open(feed->path, O_RDONLY | O_CLOEXEC), err;

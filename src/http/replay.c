@@ -317,17 +317,19 @@ static int mark_function(const struct profile *profile, const char *fn, bool **r
 
 static int add_curves(struct curves *curves, const struct profile *profile, const struct query *query)
 {
-	const char *by = query->by ? query->by : "process";
+	const char *by = query->by || query->fn ? query->by : "process";
 	autofree bool *marks = NULL;
 	int err = query->fn ? mark_function(profile, query->fn, &marks) : 0;
 
 	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++) {
 		uint32_t sample = profile_event(profile, i)->sample;
-		size_t len = marks ? strlen(query->fn) : 0;
-		const char *name = marks ? query->fn : summary_name(profile, sample, by, &len);
+		size_t len = 0;
+		const char *name;
 
-		if (!marks || marks[profile_sample(profile, sample)->stack])
-			err = curves_add(curves, name, len, event_ns(profile, i), 1);
+		if (marks && !marks[profile_sample(profile, sample)->stack])
+			continue;
+		name = by ? summary_name(profile, sample, by, &len) : query->fn;
+		err = curves_add(curves, name, by ? len : strlen(name), event_ns(profile, i), 1);
 	}
 	return err;
 }
@@ -350,13 +352,17 @@ static int replay_series(void *context, const struct query *query, struct buf *o
 static int replay_heat(void *context, const struct query *query, struct buf *out)
 {
 	struct profile *profile = NULL;
+	autofree bool *marks = NULL;
 	struct heat *heat = NULL;
 	uint64_t from_ns, to_ns;
 	int err = get_timed(context, query, &profile, &from_ns, &to_ns);
 
 	err = err ? err : heat_new(&heat, from_ns, to_ns);
+	if (!err && query->fn)
+		err = mark_function(profile, query->fn, &marks);
 	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++)
-		heat_add(heat, event_ns(profile, i), 1);
+		if (!marks || marks[profile_sample(profile, profile_event(profile, i)->sample)->stack])
+			heat_add(heat, event_ns(profile, i), 1);
 	err = err ? err : heat_write(heat, out);
 	heat_free(heat);
 	profile_free(profile);

@@ -53,6 +53,13 @@ export function filtersOf(chips) {
 	return Object.entries(kinds).filter(([, list]) => list.length).map(([kind, list]) => ["filter", kind + ":" + list.join("|")]);
 }
 
+// Of chips what curves can be asked by: whose samples, and one function that is on their stacks. `left` are the others.
+export function curveFilters(chips) {
+	const fn = chips.find((chip) => ["focus", "callers"].includes(chip.key) && !chip.not && !chip.value.startsWith("/"));
+	const left = chips.filter((chip) => chip !== fn && (chip.key !== "process" || chip.not) && !["hide", "foldrec", "foldmod"].includes(chip.key));
+	return { filters: filtersOf(chips.filter((chip) => chip.key === "process")), fn: fn ? fn.value : "", left };
+}
+
 // For an expression of the server's, which has no braces: any character instead.
 export function escapeName(name) {
 	return name.slice(0, 120).replace(/[\\^$.*+?()[\]|]/g, "\\$&").replace(/[{}]/g, ".") + (name.length > 120 ? ".*" : "");

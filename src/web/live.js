@@ -21,7 +21,7 @@ export class LiveData {
 	}
 	// Everything anew.
 	begin(all) {
-		Object.assign(this, { era: all.era, host: all.host, hz: all.hz, cpus: all.cpus, first: all.first_ms, health: all.health || {}, seconds: [], sums: new Map(), from: 0 });
+		Object.assign(this, { era: all.era, host: all.host, hz: all.hz, cpus: all.cpus, first: all.first_ms, windowMs: all.window_ms, health: all.health || {}, seconds: [], sums: new Map(), from: 0 });
 		this.strings = [""];
 		this.known = new Map([["", 0]]);
 		this.columns = [[0], [0], [0]];
@@ -102,11 +102,11 @@ export class LiveData {
 		return this.shown().reduce((sum, second) => sum + (second[what] || 0), 0);
 	}
 	profile() {
-		const lost = this.sum("lost"), missed = this.sum("missed"), { whole_percent: whole } = this.health;
+		const lost = this.sum("lost"), missed = this.sum("missed"), whole = this.health.whole_percent || undefined; // 0: nothing measured yet
 		const duration = this.shown().reduce((sum, second) => sum + second.ms, 0), text = [lost ? `lost ${lost}` : "nothing lost"];
 		if (missed)
 			text.push(`missed ${missed}`);
-		if (whole !== undefined && whole !== null)
+		if (whole !== undefined)
 			text.unshift(`stacks ${whole.toFixed(1)} % whole`);
 		return { hz: this.hz, cpus: this.cpus, host: this.host, unit: "samples", event: "cpu-clock", wall_ns: this.start * 1e6, duration_ns: duration * 1e6, quality: text.join(" · "), missed,
 			expected: this.hz * this.cpus * duration / 1000, user_stacks: whole === undefined ? 0 : 100, whole_stacks: whole,

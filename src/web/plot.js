@@ -105,7 +105,7 @@ export class Plot {
 	mark(context, left, top, right, bottom, letter, colour) {
 		const wide = Math.max(2, right - left);
 		context.fillStyle = colour;
-		context.globalAlpha = 0.16;
+		context.globalAlpha = letter === null ? 0.05 : 0.16;
 		context.fillRect(left, top, wide, bottom - top);
 		context.globalAlpha = 1;
 		context.strokeStyle = colour;

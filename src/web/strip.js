@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strip above the picture: the time as curves or as a heat map, what is chosen of it, and what can be done with that.
 // It asks the server for what it draws; what is chosen goes into the address, and from there everywhere.
-import { askJson, escapeName, filtersOf } from "./ask.js";
+import { askJson, curveFilters, escapeName } from "./ask.js";
 import { OTHERS, SCHEME } from "./colours.js";
 import { byId, el, fill, isNarrow } from "./dom.js";
-import { taskText } from "./filters.js";
+import { chipText, taskText } from "./filters.js";
 import { fitName, percent } from "./format.js";
 import { Heat } from "./heat.js";
 import { rangeText, readSpan, spanText } from "./ranges.js";
@@ -193,13 +193,18 @@ export class Strip {
 	}
 	cells(span) {
 		const wide = this.tab.plot.width, whole = span.to ? span.to - span.from : this.whole ? this.whole.to - this.whole.from : 0;
-		return Math.max(10, Math.min(Math.floor(wide / 2), whole ? Math.ceil(whole / (whole > 30000 ? 1000 : 250)) : 300, 2000));
+		const least = this.server.live.windowMs || (whole > 30000 ? 1000 : 250); // what is kept in windows is no finer
+		return Math.max(1, Math.min(Math.floor(wide / 2), whole ? Math.ceil(whole / least) : 300, 2000));
 	}
+	// Parameters for whose samples, and which function's.
 	filters(state) {
-		const own = filtersOf(state.chips), [, key, name] = /^(process|fn):([^]*)$/.exec(state.of) || [], kind = key === "fn" ? "focus" : "process";
-		if (state.strip !== "heat" || !key)
-			return own;
-		return [...own.filter(([, text]) => !text.startsWith(kind + ":")), ["filter", `${kind}:^${escapeName(name)}$`]];
+		const { filters, fn } = curveFilters(state.chips), [, key, name] = /^(process|fn):([^]*)$/.exec(state.strip === "heat" ? state.of : "") || [];
+		const whose = key === "process" ? [["filter", `process:^${escapeName(name)}$`]] : filters;
+		return [...whose, ["fn", (key === "fn" ? name : fn).slice(0, 1000)]];
+	}
+	remark(state) {
+		const { left } = curveFilters(state.chips);
+		return left.length ? `Not by ${left.map(chipText).join(", ")}: all of the time is shown, whatever those chips leave.` : "";
 	}
 	// Asks for what is not there yet; while that is under way, what there was stays.
 	async ask(state, again) {
@@ -223,8 +228,8 @@ export class Strip {
 			if (this.server.hasGaps && whole)
 				this.known = await askJson("/api/gaps", range, signal);
 			this.gaps = [...this.known || [], ...this.silences(state)];
-			this.curve = fn ? await askJson("/api/series", [...range, ...filters, ["fn", fn.slice(0, 1000)], ["cells", cells]], signal) : null;
-			this.say("");
+			this.curve = fn ? await askJson("/api/series", [...range, ...filters.filter(([name]) => name !== "fn"), ["fn", fn.slice(0, 1000)], ["cells", cells]], signal) : null;
+			this.say(this.remark(state));
 		} catch (error) {
 			if (error.name === "AbortError")
 				return;
@@ -280,7 +285,7 @@ export class Strip {
 		};
 		const line = this.curve && state.strip === "time" ? el("li", { class: "fn-curve" }, el("span", {}, el("i", { class: "stroke" }), fitName(this.fnName(), isNarrow() ? 30 : 60))) : null;
 		const gap = this.gaps.some((one) => this.view && one.from_ms < this.view.to && one.to_ms > this.view.from) ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched" }), "nothing kept")) : null;
-		const lost = this.losses().length ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched bad" }), "samples lost")) : null;
+		const lost = this.losses().length ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched bad" }), "lost or missed")) : null;
 		fill(this.legend, line, curves.slice(0, LEGEND).map(item), curves.length > LEGEND ? el("li", {}, el("span", {}, `and ${curves.length - LEGEND} more`)) : null, gap, lost);
 	}
 	fnName() {

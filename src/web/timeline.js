@@ -45,7 +45,7 @@ export class Timeline {
 		plot.axis(context, view.from, view.to, (at) => this.x(at));
 		for (const [which, span] of Object.entries({ ...strip.spans(), ...this.dragged ? { [this.dragged.which]: this.dragged } : {} }))
 			if (span && span.to > view.from && span.from < view.to)
-				plot.mark(context, Math.max(-1, this.x(span.from)), 0, Math.min(width + 1, this.x(span.to)), height, which === "live" ? "" : which.toUpperCase(), plot.colour(which === "b" ? "second" : "accent"));
+				plot.mark(context, Math.max(-1, this.x(span.from)), 0, Math.min(width + 1, this.x(span.to)), height, which === "live" ? null : which.toUpperCase(), plot.colour(which === "b" ? "second" : "accent"));
 	}
 	drawCurves(context, width, height) {
 		const { series, cpus, hz } = this.strip, scale = this.scale(), sums = new Float64Array(series.cells), own = new Float64Array(series.cells);

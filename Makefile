@@ -37,10 +37,12 @@ OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c format
 	report_quality.c report_stacks.c report_tables.c report_tree.c speedscope.c stats.c svg.c svg_colour.c svg_draw.c svg_layout.c svg_tree.c tally.c timeline.c tree.c \
 	wick.c)
 # Texts that are compiled in
-EMBEDDED := $(addprefix src/out/,svg.css svg.js) $(addprefix src/web/,page.css page.html)
+EMBEDDED := $(addprefix src/out/,svg.css svg.js) $(addprefix src/web/,page.css serve.css page.html)
 # The page: modules, each after those that it imports; put one after the other they are one script
 WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees.js format.js colours.js state.js dom.js flame.js gestures.js flames.js tree.js table.js inspector.js chips.js menu.js search.js \
 	export.js keys.js answer.js main.js)
+# What only a server's page has, behind those
+WEB_SERVER_SCRIPTS := $(addprefix src/web/,ask.js live.js join.js ranges.js plot.js timeline.js heat.js strip.js serve.js)
 STORE_SRCS := $(addprefix src/store/,carry.c cover.c dict.c events.c gaps.c load.c open.c query.c retain.c rollup.c seal.c series.c sieve.c sql.c window.c)
 HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c kept.c kept_curves.c listen.c live.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c when.c work.c)
 CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c notify.c outputs.c profile.c profile_options.c record.c record_options.c \
@@ -62,7 +64,7 @@ UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json j
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/pick profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
 	store/crash store/events store/open store/query store/retain store/rollup store/seal store/series store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw probe progtags replay rows symname listevents windows
+TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw probe progtags replay rhythm rows symname listevents windows
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root
@@ -72,7 +74,7 @@ HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t tests/ht
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
-BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t
+BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t tests/browser/serve.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
 	refusals.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
@@ -173,11 +175,13 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 # ---- Embedded texts: each line a C string, without indentation, blank lines and lines that are only a comment ----
 
 EMBEDDED_INCS := $(patsubst src/%,$(BUILD)/gen/%.inc,$(EMBEDDED))
-WEB_INCS := $(BUILD)/gen/web/page.js.inc
+WEB_INCS := $(BUILD)/gen/web/page.js.inc $(BUILD)/gen/web/server.js.inc
 
 # One script of the page's modules: what they import is in it already.
 $(BUILD)/gen/web/page.js: $(WEB_SCRIPTS)
-	$(call say,EMBED,src/web)
+$(BUILD)/gen/web/server.js: $(WEB_SERVER_SCRIPTS)
+$(BUILD)/gen/web/page.js $(BUILD)/gen/web/server.js:
+	$(call say,EMBED,$@)
 	$Qmkdir -p $(@D)
 	$Qsed -e '/^import /d' -e 's/^export //' $^ >$@
 
@@ -185,7 +189,7 @@ $(EMBEDDED_INCS): $(BUILD)/gen/%.inc: src/%
 	$(call say,EMBED,$<)
 	$(embed)
 
-$(BUILD)/gen/web/page.js.inc: $(BUILD)/gen/web/page.js
+$(WEB_INCS): %.inc: %
 	$(embed)
 
 define embed
@@ -480,7 +484,7 @@ lint-%: export LINT_WARNINGS = $(WARNINGS)
 lint-%: export LINT_BPF_CFLAGS = $(BPF_CFLAGS)
 lint-%: export LINT_BPF_ARCH = $(BPF_ARCH)
 lint-%: export LINT_SRCS = $(LIB_SRCS) $(MAIN_SRC)
-lint-%: export LINT_EMBEDDED = $(EMBEDDED) $(WEB_SCRIPTS)
+lint-%: export LINT_EMBEDDED = $(EMBEDDED) $(WEB_SCRIPTS) $(WEB_SERVER_SCRIPTS)
 lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
 lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
 lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)

@@ -23,7 +23,7 @@ DESTDIR :=
 
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
-BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c)
+BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c when.c)
 PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c profile.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c place.c process.c)
@@ -41,10 +41,10 @@ EMBEDDED := $(addprefix src/out/,svg.css svg.js) $(addprefix src/web/,page.css p
 # The page: modules, each after those that it imports; put one after the other they are one script
 WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees.js format.js colours.js state.js dom.js flame.js gestures.js flames.js tree.js table.js inspector.js chips.js menu.js search.js \
 	export.js keys.js answer.js main.js)
-STORE_SRCS := $(addprefix src/store/,carry.c cover.c dict.c events.c gaps.c load.c open.c query.c retain.c rollup.c seal.c series.c sieve.c sql.c window.c)
-HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c listen.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c when.c work.c)
-CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
-	report.c report_options.c session.c svg_options.c values.c)
+STORE_SRCS := $(addprefix src/store/,carry.c cover.c dict.c events.c gaps.c load.c open.c query.c question.c retain.c rollup.c seal.c series.c sieve.c sql.c tables.c window.c)
+HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c listen.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c work.c)
+CMD_SRCS := $(addprefix src/cmd/,ask.c child.c cmd.c completion.c convert.c diff.c filters.c input.c kept.c merge.c outputs.c profile.c profile_options.c record.c record_options.c \
+	report.c report_options.c session.c sql.c svg_options.c values.c)
 MAIN_SRC := src/main.c
 
 BPF_SRCS := src/bpf/sampler.bpf.c
@@ -52,17 +52,17 @@ BPF_SRCS := src/bpf/sampler.bpf.c
 # Everything but main(): what unit tests link with.
 LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(STORE_SRCS) $(HTTP_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,dict.c window.c) $(addprefix src/http/,guard.c query.c when.c)
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,dict.c window.c) $(addprefix src/http/,guard.c query.c)
 
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
-	worker/protocol worker/worker $(addprefix http/,curves guard listen metrics query replay route stream when work) \
+UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text when) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
+	worker/protocol worker/worker $(addprefix http/,curves guard listen metrics query replay route stream work) \
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
 	store/crash store/events store/open store/query store/retain store/rollup store/seal store/series store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := goname httpserve listframes mkprofile mkraw probe progtags replay rows symname listevents
+TEST_TOOLS := goname httpserve listframes mkprofile mkraw mkstore probe progtags replay rows symname listevents storeday
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root

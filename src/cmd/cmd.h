@@ -31,6 +31,7 @@ extern const struct command command_report;
 extern const struct command command_convert;
 extern const struct command command_merge;
 extern const struct command command_diff;
+extern const struct command command_sql;
 
 /* Prints the command's help; returns EXIT_DONE. */
 int command_help(const struct command *command);

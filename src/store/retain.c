@@ -137,8 +137,9 @@ static int remove_dictionary(struct store *store)
 {
 	int64_t era = 0;
 	int err = sql_number(store->db, &era, 0,
-			     "SELECT id FROM era WHERE id < (SELECT max(id) FROM era) AND NOT EXISTS"
-			     " (SELECT 1 FROM window WHERE window.era = era.id) LIMIT 1",
+			     "SELECT e.id FROM era e WHERE e.id < (SELECT max(id) FROM era) AND NOT EXISTS"
+			     " (SELECT 1 FROM window w WHERE w.level IN (0, 1, 2) AND w.first >= e.first AND"
+			     " w.first < (SELECT min(n.first) FROM era n WHERE n.id > e.id)) LIMIT 1",
 			     "");
 
 	if (err || !era)

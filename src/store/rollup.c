@@ -24,6 +24,7 @@
 #include "store/window.h"
 
 #define PARTS_MAX 128 /* in a group: a step stays small */
+#define EMPTY_SHIFT 47 /* in ids of rows: without a body */
 #define PARTS "SELECT id, era, first, last, start_ns, end_ns, mono_us, age_ns, lost FROM window"
 
 static const uint64_t spans[STORE_LEVELS] = { 0, 60 * STORE_NS_PER_SEC, 3600 * STORE_NS_PER_SEC };
@@ -120,13 +121,16 @@ static int add_up(struct store *store, const struct group *group, struct window 
 	return err ? err : window_arrange(ret);
 }
 
-/* Those of an hour, as far as their windows are there. */
+/*
+ * Those of an hour, as far as their windows are there. They get ids beside each other: a row that shrinks where it is
+ * leaves its page half empty.
+ */
 static int empty_minutes(struct store *store, const struct store_row *hour)
 {
 	return sql_run(store->db,
-		       "UPDATE window SET body = x'' WHERE level = 1 AND first BETWEEN ? AND ? AND EXISTS"
+		       "UPDATE window SET body = x'', id = id | ? WHERE level = 1 AND first BETWEEN ? AND ? AND EXISTS"
 		       " (SELECT 1 FROM window p WHERE p.level = 0 AND p.first = window.first)",
-		       "ii", hour->first, hour->last);
+		       "iii", (int64_t)1 << EMPTY_SHIFT, hour->first, hour->last);
 }
 
 static int write_group(struct store *store, const struct group *group)

@@ -5,8 +5,8 @@
  * Cuts a recording with events (wick record --events) into windows of ten seconds and seals them in a new store again and
  * again, each ten seconds after the one before, until there are so many. What was met once while it was recorded would not
  * be the same an hour later: processes that lived for less than half of the recording come back as others, and of the
- * stacks that were met once, one of sqrt(n) in the n-th round is at another place of its last function. So the dictionary
- * grows as that of a real machine does, ever more slowly.
+ * stacks that were met once, one of sqrt(n) in the n-th round ends at another place of its last function, called from
+ * where another of these was. So the dictionary grows as that of a real machine does, ever more slowly.
  *
  * Prints names and numbers, one a line, for bench/store. An error is one line and status 1.
  */
@@ -103,12 +103,21 @@ static bool is_elsewhere(const struct replay *replay, uint32_t sample, uint64_t 
 	return round && replay->once[sample] && (double)(mixed >> 11) / (double)(1ULL << 53) < 1 / sqrt((double)round + 1);
 }
 
-static uint32_t carry_elsewhere(struct carry *carry, uint32_t stack, uint64_t round)
+/* The last function of one stack, called from another of the same process that was met once. */
+static uint32_t carry_elsewhere(const struct replay *replay, struct carry *carry, uint32_t sample, uint64_t round)
 {
-	const struct profile_node *node = profile_node(carry->from, stack);
-	uint32_t parent = carry_stack(carry, node->parent), number = carry_frame(carry, node->frame);
+	const struct profile_sample *one = profile_sample(carry->from, sample), *other;
+	uint32_t samples = profile_count(carry->from, PROFILE_SAMPLES), at = (uint32_t)((sample + round * 97) % samples);
+	const struct profile_node *node = profile_node(carry->from, one->stack);
+	uint32_t parent, number = carry_frame(carry, node->frame);
 	struct profile_frame frame = *profile_frame(carry->to, number == PROFILE_FULL ? 0 : number);
 
+	for (uint32_t i = 0; i < samples; i++, at = at + 1 < samples ? at + 1 : 1) {
+		other = profile_sample(carry->from, at);
+		if (replay->once[at] && other->process == one->process && other->stack)
+			break;
+	}
+	parent = carry_stack(carry, profile_node(carry->from, profile_sample(carry->from, at)->stack)->parent);
 	frame.address += 16 * round + 1;
 	return profile_add_node(carry->to, parent, profile_add_frame(carry->to, &frame));
 }
@@ -128,7 +137,7 @@ static int cut(const struct replay *replay, uint64_t n, struct profile *to)
 		if (event->time_us < from_us || event->time_us >= from_us + WINDOW_US)
 			continue;
 		sample.stack = is_elsewhere(replay, event->sample, round) ?
-				       carry_elsewhere(&carry, sample.stack, round) :
+				       carry_elsewhere(replay, &carry, event->sample, round) :
 				       carry_stack(&carry, sample.stack);
 		sample.process = carry_process(&carry, sample.process);
 		sample.comm = carry_string(&carry, sample.comm);

@@ -33,7 +33,7 @@
 #include "profile/profile.h"
 #include "sym/vdso.h"
 #include "worker/fetch.h"
-#include "worker/kept.h"
+#include "worker/shelf.h"
 #include "worker/serve.h"
 #include "worker/worker.h"
 
@@ -92,12 +92,12 @@ static int check_targets(const struct collect_options *options)
 static int start_worker(struct collect *collect)
 {
 	const struct collect_options *options = &collect->options;
-	int err = options->windows ? kept_new(&collect->kept) : 0;
+	int err = options->windows ? shelf_new(&collect->shelf) : 0;
 
 	err = err ? err
 		  : worker_start(&collect->own_worker, &(struct worker_options){
 							       .serve = serve,
-							       .arg = collect->kept,
+							       .arg = collect->shelf,
 							       .memory_bytes = WORKER_MEMORY,
 							       .cpu_seconds = WORKER_SECONDS,
 						       });
@@ -243,7 +243,7 @@ void collect_free(struct collect *collect)
 	tables_free(collect->tables);
 	preload_free(collect->preload);
 	worker_free(collect->own_worker);
-	kept_free(collect->kept);
+	shelf_free(collect->shelf);
 	fetch_free(collect->fetch);
 	sampler_free(collect->sampler);
 	buf_free(&collect->gone[0]);
@@ -294,9 +294,9 @@ int collect_follow(struct collect *collect, struct collect *before)
 	if (collect->options.children)
 		sampler_follow_pids(collect->sampler, before->sampler);
 	collect->own_worker = before->own_worker;
-	collect->kept = before->kept;
+	collect->shelf = before->shelf;
 	before->own_worker = NULL;
-	before->kept = NULL;
+	before->shelf = NULL;
 	ticks_stop(before->ticks);
 	return ticks_start(collect->ticks);
 }

@@ -34,7 +34,7 @@ struct collect {
 	struct ingest *ingest;
 	struct worker *worker;
 	struct worker *own_worker; /* the same, unless it is shared with other recordings */
-	struct kept *kept;         /* what each worker begins with: nothing; NULL: it keeps nothing */
+	struct shelf *shelf;       /* what each worker begins with: nothing; NULL: it keeps nothing */
 	struct fetch *fetch;       /* NULL: no server is asked for debug files */
 	struct namer *namer;
 	struct cgroups *cgroups;

@@ -14,7 +14,7 @@
 #include "sym/jitmap.h"
 #include "sym/symbols.h"
 #include "unwind/rows.h"
-#include "worker/kept.h"
+#include "worker/shelf.h"
 #include "worker/protocol.h"
 
 static void serve_identity(int fd, struct buf *reply)
@@ -73,9 +73,9 @@ static struct symbols *open_symbols(const struct ask *ask, const int *fds, size_
 	return symbols;
 }
 
-static void serve_names(struct kept *kept, const struct ask *ask, const int *fds, size_t fds_len, struct buf *reply)
+static void serve_names(struct shelf *shelf, const struct ask *ask, const int *fds, size_t fds_len, struct buf *reply)
 {
-	struct symbols *symbols = kept ? kept_find(kept, ask, fds, fds_len) : NULL;
+	struct symbols *symbols = shelf ? shelf_find(shelf, ask, fds, fds_len) : NULL;
 	struct symbols_debug debug = { 0 };
 	const char *reason = NULL;
 
@@ -96,8 +96,8 @@ static void serve_names(struct kept *kept, const struct ask *ask, const int *fds
 	}
 	find_all(symbols, ask, reply);
 	symbols_rest(symbols);
-	if (kept)
-		kept_put(kept, ask, fds, fds_len, symbols);
+	if (shelf)
+		shelf_put(shelf, ask, fds, fds_len, symbols);
 	else
 		symbols_free(symbols);
 }

@@ -5,7 +5,7 @@
 
 #include "worker/worker.h"
 
-/* Its argument is a struct kept, or NULL: nothing is kept from one request to the next. */
+/* Its argument is a struct shelf, or NULL: nothing is kept from one request to the next. */
 worker_serve serve;
 
 #endif

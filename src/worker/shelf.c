@@ -3,9 +3,9 @@
  * A few entries that are looked through one by one. What an entry costs is what its symbols say they use; the files
  * themselves are mapped, and their pages are given back after each answer.
  *
- * Invariant: the sum of the bytes is within KEPT_BYTES.
+ * Invariant: the sum of the bytes is within SHELF_BYTES.
  */
-#include "worker/kept.h"
+#include "worker/shelf.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 #include "worker/protocol.h"
 #include "worker/worker.h"
 
-#define KEPT_FILES 32
-#define KEPT_BYTES ((size_t)12 << 20)
+#define SHELF_FILES 32
+#define SHELF_BYTES ((size_t)12 << 20)
 
 struct identity {
 	uint64_t device, inode, size, modified_ns, changed_ns;
@@ -39,31 +39,31 @@ struct entry {
 	uint64_t used; /* the greatest was used last */
 };
 
-struct kept {
-	struct entry entries[KEPT_FILES];
+struct shelf {
+	struct entry entries[SHELF_FILES];
 	size_t bytes;
 	uint64_t uses;
 };
 
-int kept_new(struct kept **ret)
+int shelf_new(struct shelf **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
 	return *ret ? 0 : -ENOMEM;
 }
 
-static void drop(struct kept *kept, struct entry *entry)
+static void drop(struct shelf *shelf, struct entry *entry)
 {
 	symbols_free(entry->symbols);
-	kept->bytes -= entry->bytes;
+	shelf->bytes -= entry->bytes;
 	entry->symbols = NULL;
 	entry->bytes = 0;
 }
 
-void kept_free(struct kept *kept)
+void shelf_free(struct shelf *shelf)
 {
-	for (size_t i = 0; kept && i < KEPT_FILES; i++)
-		drop(kept, &kept->entries[i]);
-	free(kept);
+	for (size_t i = 0; shelf && i < SHELF_FILES; i++)
+		drop(shelf, &shelf->entries[i]);
+	free(shelf);
 }
 
 /* False: it is not to be kept. Reading lines and inlined functions has limits of its own, for each time. */
@@ -91,29 +91,29 @@ static bool key_of(const struct ask *ask, const int *fds, size_t fds_len, struct
 	return true;
 }
 
-struct symbols *kept_find(struct kept *kept, const struct ask *ask, const int *fds, size_t fds_len)
+struct symbols *shelf_find(struct shelf *shelf, const struct ask *ask, const int *fds, size_t fds_len)
 {
 	struct key key;
 
 	if (!key_of(ask, fds, fds_len, &key))
 		return NULL;
-	for (size_t i = 0; i < KEPT_FILES; i++) {
-		struct entry *entry = &kept->entries[i];
+	for (size_t i = 0; i < SHELF_FILES; i++) {
+		struct entry *entry = &shelf->entries[i];
 
 		if (!entry->symbols || memcmp(&entry->key, &key, sizeof(key)))
 			continue;
-		entry->used = ++kept->uses;
+		entry->used = ++shelf->uses;
 		return entry->symbols;
 	}
 	return NULL;
 }
 
-static struct entry *oldest(struct kept *kept, bool free_too)
+static struct entry *oldest(struct shelf *shelf, bool free_too)
 {
 	struct entry *found = NULL;
 
-	for (size_t i = 0; i < KEPT_FILES; i++) {
-		struct entry *entry = &kept->entries[i];
+	for (size_t i = 0; i < SHELF_FILES; i++) {
+		struct entry *entry = &shelf->entries[i];
 
 		if (!entry->symbols && free_too)
 			return entry;
@@ -123,21 +123,21 @@ static struct entry *oldest(struct kept *kept, bool free_too)
 	return found;
 }
 
-void kept_put(struct kept *kept, const struct ask *ask, const int *fds, size_t fds_len, struct symbols *symbols)
+void shelf_put(struct shelf *shelf, const struct ask *ask, const int *fds, size_t fds_len, struct symbols *symbols)
 {
 	size_t bytes = symbols_memory(symbols);
 	struct entry *entry;
 	struct key key;
 
-	if (bytes > KEPT_BYTES || !key_of(ask, fds, fds_len, &key)) {
+	if (bytes > SHELF_BYTES || !key_of(ask, fds, fds_len, &key)) {
 		symbols_free(symbols);
 		return;
 	}
-	while (kept->bytes + bytes > KEPT_BYTES)
-		drop(kept, oldest(kept, false));
-	entry = oldest(kept, true);
+	while (shelf->bytes + bytes > SHELF_BYTES)
+		drop(shelf, oldest(shelf, false));
+	entry = oldest(shelf, true);
 	if (entry->symbols)
-		drop(kept, entry);
-	*entry = (struct entry){ .key = key, .symbols = symbols, .bytes = bytes, .used = ++kept->uses };
-	kept->bytes += bytes;
+		drop(shelf, entry);
+	*entry = (struct entry){ .key = key, .symbols = symbols, .bytes = bytes, .used = ++shelf->uses };
+	shelf->bytes += bytes;
 }

@@ -652,9 +652,10 @@ static int choose_type(struct reader *reader, struct in_request *request)
 	const struct types *types = profile_types(reader->profile);
 	struct stack_types choice = { .wanted = request->type, .len = types->len };
 	uint32_t shown = request->type ? types_find(reader->profile, request->type) : types->shown;
+	const char *unit = profile_text(reader->profile, profile_meta(reader->profile)->unit, NULL);
 	int err;
 
-	if (!types->len)
+	if (!types->len || (!request->type && !strcmp(unit, "samples"))) /* those are what everybody expects */
 		return 0;
 	for (uint32_t i = 0; i < types->len; i++)
 		choice.names[i] = types->list[i].name;

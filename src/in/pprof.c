@@ -489,8 +489,8 @@ static void list_types(const struct pprof *pprof, size_t but, struct buf *ret)
 
 static bool is_default(const struct pprof *pprof, size_t index)
 {
-	return pprof->file.default_type && span_equal(string_at(pprof, pprof->file.default_type),
-						      string_at(pprof, pprof->file.types[index].type));
+	return pprof->file.default_type &&
+	       span_equal(string_at(pprof, pprof->file.default_type), string_at(pprof, pprof->file.types[index].type));
 }
 
 static int choose_type(struct pprof *pprof)

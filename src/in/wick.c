@@ -445,7 +445,7 @@ static const struct table_section {
 
 enum { PLACE_META = TABLE_SECTIONS, PLACE_TYPES, PLACE_WAYS, PLACE_END, PLACE_SOURCES, PLACE_NUMBERS };
 
-/* The tag of a section by its place in the file: the tables, META, TYPE, WAYS, END; and those that may stand between. */
+/* The tag of a section by its place in the file; behind END, those that may stand between tables. */
 static const char *tag_of(size_t place)
 {
 	static const char *const others[] = { WICK_META, WICK_TYPES, WICK_WAYS, WICK_END, WICK_SOURCES, WICK_NUMBERS };

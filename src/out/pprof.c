@@ -137,9 +137,8 @@ static void take_types(struct pprof *pprof, const struct types *types)
 	for (; pprof->types_len < types->len; pprof->types_len++) {
 		const struct type *type = &types->list[pprof->types_len];
 
-		pprof->types[pprof->types_len] =
-			(struct value_type){ .type = profile_string_of(pprof, type->name),
-					     .unit = profile_string_of(pprof, type->unit) };
+		pprof->types[pprof->types_len] = (struct value_type){ .type = profile_string_of(pprof, type->name),
+								      .unit = profile_string_of(pprof, type->unit) };
 	}
 }
 
@@ -244,7 +243,8 @@ static void number_locations(struct pprof *pprof)
 	for (uint32_t i = 1; i < profile_count(pprof->profile, PROFILE_SAMPLES); i++) {
 		const struct profile_sample *sample = profile_sample(pprof->profile, i);
 
-		for (uint32_t node = types_counts(pprof->profile, i) ? sample->stack : 0; node; node = beyond(pprof, node))
+		for (uint32_t node = types_counts(pprof->profile, i) ? sample->stack : 0; node;
+		     node = beyond(pprof, node))
 			pprof->locations[pprof->places[node]].id = 1;
 	}
 	for (uint32_t i = 1; i < pprof->locations_len; i++)

@@ -59,10 +59,9 @@ static int copy_labels(struct copy *copy)
 		size_t unit;
 
 		profile_label(copy->from, i, &rest, &key, &value);
-		copy->labels[i] = (profile_label_number(copy->from, i, &number, &unit)
-					   ? profile_add_number
-					   : profile_add_label)(copy->to, copy->labels[rest], copy->strings[key],
-								copy->strings[value]);
+		copy->labels[i] =
+			(profile_label_number(copy->from, i, &number, &unit) ? profile_add_number : profile_add_label)(
+				copy->to, copy->labels[rest], copy->strings[key], copy->strings[value]);
 		if (copy->labels[i] == PROFILE_FULL)
 			return -ENOMEM;
 	}

@@ -48,7 +48,7 @@
 #define WICK_NUMBERS "NUML" /* before LABL, which it adds to; as LINE otherwise */
 #define WICK_META "META"
 #define WICK_TYPES "TYPE" /* not critical: only profiles of other tools count several things */
-#define WICK_WAYS "WAYS" /* not critical: files without it are older, and whoever does not know it goes on */
+#define WICK_WAYS "WAYS"  /* not critical: files without it are older, and whoever does not know it goes on */
 #define WICK_WAYS_LEAST 4
 #define WICK_END "END "
 

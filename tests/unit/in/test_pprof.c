@@ -24,11 +24,24 @@ enum {
 	S_LEN
 };
 
-static const char *const strings[] = {
-	"",     "samples", "count", "cpu", "nanoseconds",       "main",    "work", "/bin/app",
-	"a1b2", "pid",     "comm",  "app", "[kernel.kallsyms]", "vfs_read",
-	"objects", "space", "bytes", "https://example.org/heap"
-};
+static const char *const strings[] = { "",
+				       "samples",
+				       "count",
+				       "cpu",
+				       "nanoseconds",
+				       "main",
+				       "work",
+				       "/bin/app",
+				       "a1b2",
+				       "pid",
+				       "comm",
+				       "app",
+				       "[kernel.kallsyms]",
+				       "vfs_read",
+				       "objects",
+				       "space",
+				       "bytes",
+				       "https://example.org/heap" };
 
 static void number(struct buf *out, unsigned field, uint64_t value)
 {

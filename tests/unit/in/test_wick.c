@@ -409,7 +409,7 @@ static void test_types_and_numbers(void **state)
 		{ "TYPE", BYTES("\2\1\0\2\1\1\7\7"), TABLES, "section TYPE does not make sense" }, /* one more */
 		{ "TYPE", BYTES("\101\1\0\2\1\1\7\7"), TABLES, "section TYPE does not make sense" },
 		{ "NUML", BYTES("\1\1"), LABL, "section LABL does not make sense" }, /* "b" is no number */
-		{ "NUML", BYTES("\1\2"), LABL, NULL },                             /* of a set that is not there */
+		{ "NUML", BYTES("\1\2"), LABL, NULL },                               /* of a set that is not there */
 		{ "NUML", BYTES("\1\0"), LABL, "section NUML does not make sense" },
 		{ "NUML", BYTES("\2\1"), LABL, "section NUML does not make sense" },
 		{ "NUML", BYTES("\1\1"), SAMP, "section NUML where SAMP belongs" },

@@ -225,8 +225,15 @@ static void test_labels_that_are_numbers(void **state)
 		{ "9223372036854775807", INT64_MAX, "" },
 		{ "-9223372036854775808", INT64_MIN, "" },
 	};
-	static const char *const none[] = { "",    "-",     " bytes", "4096bytes", "4096 ", "+1",
-					    "1.5", "9223372036854775808", "-9223372036854775809",
+	static const char *const none[] = { "",
+					    "-",
+					    " bytes",
+					    "4096bytes",
+					    "4096 ",
+					    "+1",
+					    "1.5",
+					    "9223372036854775808",
+					    "-9223372036854775809",
 					    "99999999999999999999999" };
 	struct profile *profile = *state;
 	int64_t number;
@@ -245,8 +252,8 @@ static void test_labels_that_are_numbers(void **state)
 		assert_int_equal(number_label(profile, none[i]), PROFILE_FULL);
 	assert_false(profile_label_number(
 		profile,
-		profile_add_label(profile, 0, profile_string(profile, "bytes"), profile_string(profile, "4096")), &number,
-		&unit));
+		profile_add_label(profile, 0, profile_string(profile, "bytes"), profile_string(profile, "4096")),
+		&number, &unit));
 	assert_false(profile_label_number(profile, 0, &number, &unit));
 }
 

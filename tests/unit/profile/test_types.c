@@ -33,9 +33,9 @@ static uint32_t add(struct profile *profile, const char *frames, uint64_t object
 	uint32_t number;
 
 	for (; *frames; frames++)
-		sample.stack = profile_add_node(profile, sample.stack,
-						example_frame(profile, FRAME_USER, 0, (uint64_t)*frames,
-							      (const char[]){ *frames, '\0' }));
+		sample.stack = profile_add_node(
+			profile, sample.stack,
+			example_frame(profile, FRAME_USER, 0, (uint64_t)*frames, (const char[]){ *frames, '\0' }));
 	number = profile_add_sample(profile, &sample);
 	assert_int_equal(types_add(profile, number, values), 0);
 	assert_int_equal(profile_add_counter(profile, "total", "counted", space), 0);
@@ -235,10 +235,14 @@ static void test_lists_that_cannot_be(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),       cmocka_unit_test(test_many),
-		cmocka_unit_test(test_show),       cmocka_unit_test(test_below_zero),
-		cmocka_unit_test(test_filter),     cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_expand),     cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_show),
+		cmocka_unit_test(test_below_zero),
+		cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_expand),
+		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_lists_that_cannot_be),
 	};
 

@@ -236,6 +236,12 @@ static uint32_t beyond(const struct pprof *pprof, uint32_t node)
 	return profile_node(pprof->profile, node)->parent;
 }
 
+/* What another tool has written stays, if it counts nothing at all. */
+static bool is_written(const struct pprof *pprof, uint32_t sample)
+{
+	return profile_sample(pprof->profile, sample)->value || profile_types(pprof->profile)->len;
+}
+
 static void number_locations(struct pprof *pprof)
 {
 	uint32_t id = 0;
@@ -243,8 +249,7 @@ static void number_locations(struct pprof *pprof)
 	for (uint32_t i = 1; i < profile_count(pprof->profile, PROFILE_SAMPLES); i++) {
 		const struct profile_sample *sample = profile_sample(pprof->profile, i);
 
-		for (uint32_t node = types_counts(pprof->profile, i) ? sample->stack : 0; node;
-		     node = beyond(pprof, node))
+		for (uint32_t node = is_written(pprof, i) ? sample->stack : 0; node; node = beyond(pprof, node))
 			pprof->locations[pprof->places[node]].id = 1;
 	}
 	for (uint32_t i = 1; i < pprof->locations_len; i++)
@@ -659,7 +664,7 @@ static void put_all(struct pprof *pprof)
 {
 	put_facts(pprof);
 	for (uint32_t i = 1; i < profile_count(pprof->profile, PROFILE_SAMPLES) && !pprof->err; i++)
-		if (types_counts(pprof->profile, i))
+		if (is_written(pprof, i))
 			put_sample(pprof, i);
 	for (uint32_t i = 1; i < pprof->locations_len && !pprof->err; i++)
 		if (pprof->locations[i].id)

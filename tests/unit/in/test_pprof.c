@@ -320,6 +320,25 @@ static void test_own_types(void **state)
 	assert_int_equal(request.notes.len, 0);
 }
 
+/* Bytes are no samples: perf's text has one record for them all, and Firefox knows their unit. */
+static void test_bytes_elsewhere(void **state)
+{
+	struct in_request request = { .type = "space" };
+	autobuf struct buf file = { 0 }, perf = { 0 };
+	struct profile *profile;
+
+	(void)state;
+	make_heap(&file);
+	profile = read_bytes(file.data, file.len, &request);
+	assert_int_equal(out_perf(profile, &perf), 0);
+	assert_non_null(strstr(perf.data, ": 4 space:\n"));
+	assert_null(strstr(perf.data, ": 1 space:\n"));
+	profile = again(profile, out_firefox, NULL);
+	assert_string_equal(unit_of(profile), "bytes");
+	assert_int_equal(profile_sample(profile, 1)->value, 4);
+	profile_free(profile);
+}
+
 /* Where there is room for one profile of each type, there is one. */
 static void test_types_in_speedscope(void **state)
 {
@@ -438,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_several_types),
 		cmocka_unit_test(test_own_types),
 		cmocka_unit_test(test_types_in_speedscope),
+		cmocka_unit_test(test_bytes_elsewhere),
 		cmocka_unit_test(test_remarks),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_cut),

@@ -610,6 +610,17 @@ static void set_meta(struct pprof *pprof)
 	}
 }
 
+/* The first mapping is that of the program. Its file comes first, so that what is written of it says the same. */
+static void add_program(struct pprof *pprof)
+{
+	struct pprof_mapping *mapping = pprof->file.mappings;
+	uint32_t kind = pprof->file.mappings_len ? stack_kind_at(string_at(pprof, mapping->path), mapping->start)
+						 : FRAME_KERNEL;
+
+	if (kind == FRAME_USER)
+		add_file(pprof, mapping, kind);
+}
+
 static int read_samples(struct pprof *pprof)
 {
 	struct cursor in = cursor_of(pprof->data, pprof->file.end);
@@ -641,6 +652,8 @@ static int read_file(struct pprof *pprof, size_t len)
 		return err;
 	err = choose_type(pprof);
 	err = err ? err : keep_types(pprof);
+	if (!err)
+		add_program(pprof);
 	err = err ? err : read_samples(pprof);
 	if (!err && damage && !pprof->request->salvaged) {
 		fail_plain(damage, "byte %zu: cut off or damaged there", pprof->file.end);

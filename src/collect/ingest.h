@@ -71,8 +71,11 @@ int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct in
 
 /* One drained count. */
 int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t count);
-/* The same for one that was unwound here; how many of each sample were is told by ingest_early_samples. */
-int ingest_count_early(struct ingest *ingest, const struct wire_key *key);
+/*
+ * The same for one that was unwound here, with the time of its event, or NULL; how many of each sample were is told by
+ * ingest_early_samples.
+ */
+int ingest_count_early(struct ingest *ingest, const struct wire_key *key, const uint64_t *when);
 const struct map *ingest_early_samples(const struct ingest *ingest);
 
 /* A user stack that was put together here, leaf first, under the id that the kernel side would give it. */

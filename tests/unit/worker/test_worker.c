@@ -122,7 +122,7 @@ static void some_come_first(void **state)
 	(void)state;
 	ask(worker, "big", &late); /* is sent at once */
 	assert_int_equal(worker_pump(worker, false), 0);
-	ask(worker, "late", &late);
+	ask(worker, "e late", &late);
 	assert_int_equal(worker_ask_soon(worker, "e first", 7, NULL, 0, count, &soon), 0);
 	assert_int_equal(worker_ask_soon(worker, "e second", 8, NULL, 0, count, &soon), 0);
 	while (soon.good < 2) {

@@ -212,7 +212,9 @@ struct profile_stacks {
 	struct types types;                          /* of the samples; the profile has none until they are set again */
 };
 int profile_take_stacks(struct profile *profile, struct profile_stacks *ret);
-/* The same without the nodes, which stay: what was counted goes, what it is made of is there for what is counted next. */
+/*
+ * The same without the nodes, which stay: what was counted goes, what it is made of is there for what is counted next.
+ */
 int profile_take_samples(struct profile *profile, struct profile_stacks *ret);
 void profile_stacks_free(struct profile_stacks *stacks);
 

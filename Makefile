@@ -68,9 +68,9 @@ TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw mkstore probe pro
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/svg.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/kept.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/sql.t tests/golden/svg.t
 # A server asked over the network of this machine
-HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t tests/http/kept.t
+HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/ask.t tests/http/crowds.t tests/http/kept.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
@@ -501,13 +501,14 @@ format:
 ## bench: measure wick side by side with its peers (ROUNDS=5 SECONDS=10)
 bench:
 	$Qscripts/setup bench
-	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/importers/ready $(BUILD)/tests/tools/rows $(BUILD)/tests/tools/symname
+	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/importers/ready $(addprefix $(BUILD)/tests/tools/,rows storeday symname)
 	$Qbad=0; for part in run unwind naming lookups; do \
 		$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) \
 			TOOLS=$(abspath $(BUILD)/tests/tools) ROUNDS="$$ROUNDS" SECONDS="$$SECONDS" bench/$$part || bad=1; \
 	done; \
 	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert || bad=1; \
-	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) BUILD=$(abspath $(BUILD)) ROUNDS="$$ROUNDS" bench/page || bad=1; exit $$bad
+	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) BUILD=$(abspath $(BUILD)) ROUNDS="$$ROUNDS" bench/page || bad=1; \
+	WICK=$(abspath $(BUILD)/wick) TOOLS=$(abspath $(BUILD)/tests/tools) bench/store || bad=1; exit $$bad
 
 MAN_PAGES := $(wildcard docs/man/*.[1-8])
 

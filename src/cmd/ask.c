@@ -56,6 +56,8 @@ static int send_all(int fd, const struct buf *request)
 	while (sent < request->len) {
 		ssize_t got = send(fd, request->data + sent, request->len - sent, MSG_NOSIGNAL);
 
+		if (got < 0 && errno == EPIPE) /* which of an output would mean that nobody wants it */
+			return -ECONNRESET;
 		if (got < 0 && errno != EINTR)
 			return errno == EAGAIN ? -ETIMEDOUT : -errno;
 		sent += got > 0 ? (size_t)got : 0;

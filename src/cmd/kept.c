@@ -151,7 +151,7 @@ static int read_server(struct profile **ret, const char *path, const struct stor
 		return say_refused(path, &body, status);
 	err = in_read_bytes(ret, body.data, body.len, &request);
 	buf_free(&request.notes);
-	return err;
+	return err ? fail_plain(-EPROTO, "asking the server at '%s': what it answers is not a profile", path) : 0;
 }
 
 static int hint_server(int err)

@@ -272,7 +272,7 @@ static int ask(const struct asked *asked, unsigned timeout, const char *text, st
 		.text = text,
 		.timeout_ns = timeout * NS_PER_SEC,
 		.function = out_frame_text,
-		.module = out_module_text,
+		.module = out_function_module,
 		.names = take_names,
 		.row = take_row,
 		.arg = printer,

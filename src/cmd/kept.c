@@ -138,8 +138,7 @@ static int read_server(struct profile **ret, const char *path, const struct stor
 	unsigned status = 0;
 	int err;
 
-	buf_addf(&target, "/api/profile?from=%llu&to=%llu&format=wick", range->from / NS_PER_MS,
-		 range->to / NS_PER_MS);
+	buf_addf(&target, "/api/profile?from=%llu&to=%llu&format=wick", range->from / NS_PER_MS, range->to / NS_PER_MS);
 	err = buf_error(&target) ? fail(-ENOMEM, "asking the server") : ask_server(path, target.data, &body, &status);
 	if (err)
 		return err;
@@ -173,8 +172,9 @@ int kept_read(struct profile **ret, const struct kept_options *options, const st
 	if (options->socket || (err != -ENOENT && err != -ECONNREFUSED))
 		return hint_server(err);
 	if (access(KEPT_FOLDER, F_OK) && errno == ENOENT)
-		return fail_plain(err, "no server answers at %s, and there is no folder %s: wick serve keeps profiles; "
-				       "--socket and --data name other places",
+		return fail_plain(err,
+				  "no server answers at %s, and there is no folder %s: wick serve keeps profiles; "
+				  "--socket and --data name other places",
 				  KEPT_SOCKET, KEPT_FOLDER);
 	return read_folder(ret, KEPT_FOLDER, range);
 }

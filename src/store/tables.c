@@ -80,7 +80,8 @@ bool store_tables_late(const struct store_tables *tables)
 	return tables->until_ns && clock_ns(CLOCK_MONOTONIC) > tables->until_ns;
 }
 
-static int table_connect(sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
+static int table_connect(sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **ret,
+			 char **error)
 {
 	struct table *table;
 	int code = sqlite3_declare_vtab(db, schema);
@@ -206,8 +207,8 @@ static bool same_function(const struct profile *model, uint32_t a, uint32_t b)
 {
 	const struct profile_frame *left = profile_frame(model, a), *right = profile_frame(model, b);
 
-	return a == b || (left->name && left->name == right->name && left->file == right->file &&
-			  left->kind == right->kind);
+	return a == b ||
+	       (left->name && left->name == right->name && left->file == right->file && left->kind == right->kind);
 }
 
 /* Functions of the stack at hand, each once. */

@@ -68,6 +68,8 @@ uint32_t dict_add_frame(struct dict *dict, const struct profile_frame *frame);
 uint32_t dict_add_process(struct dict *dict, const struct profile_process *process);
 uint32_t dict_add_who(struct dict *dict, const struct dict_who *who);
 struct dict_who dict_who(const struct dict *dict, uint32_t number);
+/* The frame that stands for all of its function: itself, or another of the same name in the same file. */
+uint32_t dict_function(const struct dict *dict, uint32_t frame);
 
 /* Blocks: which there are, whether one differs from what is stored, and that all are stored now. */
 uint32_t dict_blocks(const struct dict *dict, enum dict_table table);

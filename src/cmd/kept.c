@@ -42,7 +42,7 @@ int kept_check(const struct kept_options *options, const struct input_options *i
 	return when_parse_range(options->from, options->to, clock_ns(CLOCK_REALTIME), &ret->from, &ret->to);
 }
 
-/* There is nothing of this range; what there is, if that is known. */
+/* There is nothing of this range; what there is, if that is known (NULL: it is not). */
 static int say_nothing_kept(const struct store_range *range, const struct store_range *extent)
 {
 	autobuf struct buf asked = { 0 }, there = { 0 };
@@ -53,6 +53,8 @@ static int say_nothing_kept(const struct store_range *range, const struct store_
 	buf_adds(&asked, range->from ? " to " : "before ");
 	when_add(&asked, range->to);
 	fail_plain(-ENODATA, "nothing is kept %s", buf_error(&asked) ? "of that time" : asked.data);
+	if (!extent)
+		return -ENODATA;
 	if (!extent->to)
 		return fail_hint(-ENODATA, "nor of any other time");
 	when_add(&there, extent->from);
@@ -144,7 +146,7 @@ static int read_server(struct profile **ret, const char *path, const struct stor
 		return err;
 	if (status == NOT_FOUND) {
 		ask_extent(path, &extent);
-		return say_nothing_kept(range, &extent);
+		return say_nothing_kept(range, extent.to ? &extent : NULL);
 	}
 	if (status != OK)
 		return say_refused(path, &body, status);

@@ -55,7 +55,7 @@ is 'report: exit' "$status" 0
 ok 'report: what is hot' grep -q luaV_execute "$T/stdout"
 run "$WICK" diff --socket "$T/s" --from 1970-01-02 --against 1970-01-02 -f folded -o -
 is 'diff: with itself' "$(awk '$(NF - 1) != $NF' "$T/stdout" | wc -l) $status" '0 0'
-says 'nothing of that time' 'nothing is kept from 2001-01-01T00:00:00 to 2001-01-02T00:00:00: nor of any other time' \
+says 'nothing of that time' 'nothing is kept from 2001-01-01T00:00:00 to 2001-01-02T00:00:00' \
 	report --socket "$T/s" --from 2001-01-01 --to 2001-01-02
 
 hand_on "$T/short" 'asked(); print $s "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"'
@@ -87,5 +87,22 @@ if [ "$(id -u)" -eq 0 ]; then
 	run setpriv --reuid 65534 --regid 65534 --clear-groups "$WICK" report --socket "$T/s"
 	is 'not for everybody' "$status $(cat "$T/stderr")" "1 wick: asking the server at '$T/s': Permission denied: it answers root alone: use sudo"
 fi
+
+# ---- A server with a store, by its own socket, and its folder beside it ----
+
+"${WICK_TOOLS:-$tests_dir/../build/tests/tools}/feed" data="$T/store" socket="$T/own" ms=3600000 past=30 "$BUSY" >"$T/feed" 2>&1 &
+children+=("$!")
+ok 'a server with a store' wait_for 20 grep -q . "$T/feed"
+run "$WICK" convert --socket "$T/own" -f folded -o "$T/asked.folded"
+is 'by its socket: exit' "$status $(cat "$T/stderr")" '0 '
+run "$WICK" convert --data "$T/store" -f folded -o "$T/read.folded"
+is 'by its folder, while it runs: exit' "$status $(cat "$T/stderr")" '0 '
+ok 'the same by both' cmp "$T/asked.folded" "$T/read.folded"
+holds 'and not nothing' "$(awk '{ n += $NF } END { print n + 0 }' "$T/read.folded") > 1000"
+run "$WICK" report --socket "$T/own" --from 2001-01-01 --to 2001-01-02
+is 'what is not kept: exit' "$status" 1
+ok 'what is not kept: what is' grep -qE '^wick: nothing is kept from 2001-01-01T00:00:00 to 2001-01-02T00:00:00: there is something from 20..-..-..T..:..:.. to 20..-..-..T..:..:..$' "$T/stderr"
+run "$WICK" sql --data "$T/store" -f csv 'SELECT sum(samples) FROM samples'
+is 'the same in SQL' "$(tail -1 "$T/stdout")" "$(awk '{ n += $NF } END { print n }' "$T/read.folded")"
 
 finish

@@ -76,13 +76,13 @@ IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
 BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t tests/browser/serve.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
-KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t serve-page.t \
 	refusals.t short.t stacks.t twins.t types.t unwind.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
 LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t)
 # tests/progs/NAME.c: programs, and shared objects for them to load
-PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
+PROGS := shares shares-pad short tempo execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
 	deep compat32 without hostile twins blind
 PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
@@ -434,7 +434,7 @@ check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
 check-http: $O/wick $(TOOL_FILES)
 	$Q$(TEST_ENV) tests/run http $(HTTP_TESTS)
 
-check-browser: $O/wick
+check-browser: $O/wick $(TOOL_FILES)
 	$Q$(TEST_ENV) tests/run browser $(BROWSER_TESTS)
 
 $(BUILD)/importers/ready: tests/importers/package-lock.json

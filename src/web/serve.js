@@ -12,7 +12,7 @@ import { App, fail, wire } from "./main.js";
 import { clock, rangeOf, rangeText, readSpan, spanText } from "./ranges.js";
 import { Strip } from "./strip.js";
 
-const RETRY_MS = 1000, RETRY_MOST_MS = 8000, QUIET_MS = 5000, PRESS_MS = 400, AGAIN_LEAST_MS = 2000, AGAIN_MOST_MS = 30000;
+const RETRY_MS = 1000, RETRY_MOST_MS = 8000, QUIET_MS = 5000, PRESS_MS = 400, AGAIN_LEAST_MS = 5000, AGAIN_MOST_MS = 30000;
 
 function emptyTables(range) {
 	const none = new LiveData();

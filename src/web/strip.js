@@ -10,7 +10,7 @@ import { Heat } from "./heat.js";
 import { rangeText, readSpan, spanText } from "./ranges.js";
 import { Timeline } from "./timeline.js";
 
-const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = 9, OTHER = "[other]", WAIT_MS = 120, SILENT_MS = 15000, OFFERED = 20, SILENT = "nothing was sampled";
+const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = 9, OTHER = "[other]", WAIT_MS = 120, SILENT_MS = 15000, OFFERED = 20, LOST_SHARE = 0.01, MISSED_SHARE = 0.05, SILENT = "nothing was sampled";
 const WINDOWS = [["10", "10 s"], ["30", "30 s"], ["60", "1 min"], ["300", "5 min"], ["900", "15 min"]];
 
 // Names of processes, those with most samples first.
@@ -66,8 +66,10 @@ export class Strip {
 	words(span, offsets = "") {
 		return rangeText({ ...span, offsets });
 	}
+	// Seconds of which so much is missing that it matters.
 	losses() {
-		return this.server.live.seconds.filter((second) => second.lost > 0 || second.missed > 0);
+		const whole = this.hz * this.cpus / 1000;
+		return this.server.live.seconds.filter(({ lost, missed, ms }) => lost > LOST_SHARE * whole * ms || missed > MISSED_SHARE * whole * ms);
 	}
 	nameless() {
 		return `[no ${this.app.state.over}]`;

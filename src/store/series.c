@@ -273,8 +273,9 @@ static enum store_level level_for(const struct store_series_request *request)
 static int make_series(struct series *series)
 {
 	autofree struct store_row *rows = NULL;
-	int err = store_cover(series->store, &series->request->range, level_for(series->request), &rows,
-			      &series->rows_len);
+	const struct store_filter *filter = series->request->filter;
+	int err = store_cover(series->store, &series->request->range, level_for(series->request),
+			      filter && filter->function ? STORE_BODY : STORE_HEAD, &rows, &series->rows_len);
 
 	series->rows = rows;
 	err = err ? err : take_rows(series, add_sum);

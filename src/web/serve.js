@@ -219,7 +219,7 @@ class Server {
 			return;
 		pill.dataset.kind = kind;
 		pill.disabled = kind === "saved" || kind === "waiting";
-		pill.setAttribute("role", "status");
+		pill.setAttribute("aria-live", "polite");
 		pill.title = kind === "gone" ? "ask now" + (this.reason ? ": " + this.reason : "") : kind === "on" ? "pause: key Space" : kind === "held" ? "key Space" : "";
 		fill(pill, el("i", { class: "dot" }), texts[kind]);
 		document.body.classList.toggle("gone", kind === "gone");
@@ -283,7 +283,7 @@ class Server {
 			return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, this.isLive ? "Nothing ran in this time" : "There are no samples in this profile"),
 				el("p", {}, this.isLive ? "As soon as anything does, it is here." : "What it was made from has none.")));
 		const missing = this.lacks === "b" ? { ...readSpan(state.b) } : range, gap = this.strip.gaps.find((one) => one.from_ms < missing.to && one.to_ms > missing.from);
-		const near = this.strip.nearest((missing.from + missing.to) / 2), part = this.lacks === "b" ? "b" : "a";
+		const near = this.strip.nearest(missing), part = this.lacks === "b" ? "b" : "a";
 		return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, "No samples in this range"), el("p", {}, rangeText(missing)),
 			el("p", {}, gap ? `Nothing was kept: ${gap.why}.` : "Nothing that was asked for ran on a CPU then, or nothing was recorded."),
 			el("div", { class: "actions" }, near ? button(`The nearest that has some: ${rangeText(near)}`, { [part]: spanText(near.from, near.to), offsets: "" }) : null,
@@ -316,6 +316,7 @@ function startServed() {
 	]);
 	byId("old").hidden = true;
 	byId("app").hidden = false;
+	byId("path-title").hidden = true;
 	wire(app);
 	server.mount();
 	server.changed(app.state, null);

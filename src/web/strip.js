@@ -50,7 +50,8 @@ export class Strip {
 		this.request = null;
 	}
 	get hz() {
-		return this.server.live.hz || this.app.head && this.app.head.profile.hz || 0;
+		this.rate = this.server.live.hz || this.app.head && this.app.head.profile.hz || this.rate || 0; // of a time without samples, as before
+		return this.rate;
 	}
 	get cpus() {
 		return this.server.live.cpus || this.app.head && this.app.head.profile.cpus || 0;
@@ -293,9 +294,9 @@ export class Strip {
 	fnName() {
 		return this.curve.curves.length ? this.curve.curves[0].name : "";
 	}
-	// Where samples are nearest to a moment: the cell, as a range.
-	nearest(moment) {
-		const { series } = this;
+	// The nearest range of that length that begins, or ends, with samples.
+	nearest({ from, to }) {
+		const { series } = this, moment = (from + to) / 2;
 		if (!series)
 			return null;
 		const cell = (series.to_ms - series.from_ms) / series.cells, middle = (i) => series.from_ms + (i + 0.5) * cell;
@@ -303,7 +304,10 @@ export class Strip {
 		for (let i = 0; i < series.cells; i++)
 			if (series.curves.some(({ values }) => values[i]) && (best < 0 || Math.abs(middle(i) - moment) < Math.abs(middle(best) - moment)))
 				best = i;
-		return best < 0 ? null : { from: Math.floor(series.from_ms + best * cell), to: Math.ceil(series.from_ms + (best + 1) * cell) };
+		if (best < 0)
+			return null;
+		const start = Math.floor(middle(best) - cell / 2), end = Math.ceil(middle(best) + cell / 2), length = Math.max(to - from, cell);
+		return start >= moment ? { from: start, to: start + length } : { from: end - length, to: end };
 	}
 	mount() {
 		byId("app").insertBefore(this.root, document.querySelector(".answer"));

@@ -77,7 +77,7 @@ IMPORTER_TESTS := tests/importers/importers.t
 BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t tests/browser/serve.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
-	refusals.t serve-page.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
+	refusals.t serve-page.t serve.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
 LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -24,6 +25,8 @@
 #include "http/server.h"
 #include "in/in.h"
 #include "profile/profile.h"
+
+#define LISTEN_MAX 128
 
 struct http {
 	int fd;
@@ -140,6 +143,7 @@ static int open_http(struct http *http, const struct serve_options *options)
 	struct link_hello hello;
 	struct live_options live;
 	struct server_options server;
+	char listen[LISTEN_MAX];
 	int err = read_hello(http, &hello);
 
 	if (err)
@@ -152,6 +156,11 @@ static int open_http(struct http *http, const struct serve_options *options)
 		return err;
 	http->source = kept_source(http->kept);
 	server = server_options_of(options, &http->source);
+	if (hello.port) { /* where the one before it was, if it was any free port */
+		snprintf(listen, sizeof(listen), "%.*s:%u", (int)(strrchr(options->listen, ':') - options->listen),
+			 options->listen, hello.port);
+		server.listen = listen;
+	}
 	server.input = take_input;
 	server.input_context = http;
 	server.input_fd = http->fd;

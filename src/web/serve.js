@@ -113,6 +113,8 @@ class Server {
 		byId("host").textContent = db.head.profile.host || this.live.host || "";
 		document.title = [db.head.profile.host, "wick"].filter(Boolean).join(" · ");
 		document.body.classList.add("ready");
+		if (this.hasTimes && !ticking)
+			this.strip.ask(state); // the curve of what is selected now
 	}
 	showLive(state) {
 		const key = this.keyOf(state);

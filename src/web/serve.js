@@ -80,7 +80,10 @@ class Server {
 		try {
 			const blocks = await Promise.all([range, ...state.a && other ? [other] : []].map((one) => askBlock(one, loading.signal)));
 			this.reached();
-			return this.show(this.app.state, this.build(blocks, range, other), key);
+			this.show(this.app.state, this.build(blocks, range, other), key);
+			this.notice.hidden = this.lacks !== "b";
+			this.notice.textContent = this.lacks === "b" ? `No samples in B, ${rangeText(other)}: A is shown alone.` : "";
+			return null;
 		} catch (error) {
 			if (error.name === "AbortError")
 				return null;
@@ -284,11 +287,11 @@ class Server {
 		if (!range)
 			return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, this.isLive ? "Nothing ran in this time" : "There are no samples in this profile"),
 				el("p", {}, this.isLive ? "As soon as anything does, it is here." : "What it was made from has none.")));
-		const missing = this.lacks === "b" ? { ...readSpan(state.b) } : range, gap = this.strip.gaps.find((one) => one.from_ms < missing.to && one.to_ms > missing.from);
-		const near = this.strip.nearest(missing), part = this.lacks === "b" ? "b" : "a";
-		return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, "No samples in this range"), el("p", {}, rangeText(missing)),
+		const gap = this.strip.gaps.find((one) => one.from_ms < range.to && one.to_ms > range.from);
+		const near = this.strip.nearest(range);
+		return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, "No samples in this range"), el("p", {}, rangeText(range)),
 			el("p", {}, gap ? `Nothing was kept: ${gap.why}.` : "Nothing that was asked for ran on a CPU then, or nothing was recorded."),
-			el("div", { class: "actions" }, near ? button(`The nearest that has some: ${rangeText(near)}`, { [part]: spanText(near.from, near.to), offsets: "" }) : null,
+			el("div", { class: "actions" }, near ? button(`The nearest that has some: ${rangeText(near)}`, { a: spanText(near.from, near.to), offsets: "" }) : null,
 				button(this.isLive ? "Live" : "All there is", { a: "", b: "", offsets: "" }))));
 	}
 	// The same for a terminal.

@@ -197,8 +197,7 @@ export class Strip {
 	cells(span) {
 		const wide = this.tab.plot.width, known = this.server.isLive ? { from: this.server.live.first, to: this.server.live.end } : this.whole;
 		const whole = span.to ? span.to - span.from : known ? known.to - known.from : 0;
-		const least = this.server.live.windowMs || (whole > 30000 ? 1000 : 250); // what is kept in windows is no finer
-		return Math.max(1, Math.min(Math.floor(wide / 2), whole ? Math.ceil(whole / least) : 300, 2000));
+		return Math.max(1, Math.min(Math.floor(wide / 2), whole ? Math.ceil(whole / (whole > 30000 ? 1000 : 250)) : 300, 2000));
 	}
 	// Parameters for whose samples, and which function's.
 	filters(state) {

@@ -359,6 +359,10 @@ const tests = {
 		await loaded(page);
 		ok("gap: no samples, and why", /No samples in this range[^]*Nothing was kept: no file is of this time/.test(await text(page, "#view")), await text(page, "#view"));
 		await picture(page, "serve-gap");
+		const wide = (await page.goto(server.url + "/#a=" + span(20, 40) + "&b=" + span(70, 90)), await loaded(page), await text(page, "#notice"));
+		ok("gap: nothing to compare with, said", /^No samples in B, .*: A is shown alone\.$/.test(wide), wide);
+		await page.goto(server.url + "/#a=" + span(70, 110));
+		await loaded(page);
 		await page.click("#view button:has-text('nearest')");
 		await loaded(page);
 		ok("gap: the nearest that has some", (await shown(page))[0] > 0, await parts(page));

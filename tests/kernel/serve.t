@@ -268,5 +268,29 @@ is "shows the profile" "$(curl -sS "$url/api/processes" | jq -r '.processes[0].n
 end "$server" INT
 is "--replay: exit" "$status" 0
 
+# ---- The examples of the manual page, as typed: on a machine of their own ----
+
+mkdir "$T/bin" "$T/here"
+ln -sf "$(readlink -f "$WICK")" "$T/bin/wick"
+cd "$T/here" || exit 1
+cp "$tests_dir/golden/busy.wick" cpu.wick
+printf 'cat;main;read 5\n' >x.folded
+echo correct-horse-battery-staple >TOKEN && chmod 600 TOKEN
+openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -keyout KEY -out CERT 2>"$T/openssl.err"
+answering() {
+	[ "$(nsenter -t "$server" -n curl -sS -k -m 5 -o "$T/ready" -w '%{http_code}' "$1://127.0.0.1:7777/readyz")" = 200 ]
+}
+while IFS= read -r example; do
+	: >"$T/server.err"
+	PATH=$T/bin:$PATH unshare -mn bash -c "ip link set lo up && mount -t tmpfs none /var/lib && mount -t tmpfs none /run && exec $example" 2>"$T/server.err" &
+	server=$!
+	children+=("$server")
+	scheme=http
+	case $example in *tls*) scheme=https ;; esac
+	ok "$example" wait_for 30 answering "$scheme" || diag "$(cat "$T/server.err")"
+	end "$server" TERM
+	is "$example: exit" "$status" 0
+done < <("$tests_dir/manpage" examples "$tests_dir/../docs/man/wick-serve.1")
+
 stop "$load"
 finish

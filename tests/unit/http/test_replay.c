@@ -212,15 +212,16 @@ static void test_metrics(void **state)
 
 static void test_ready_when_there_is_something(void **state)
 {
+	autobuf struct buf note = { 0 };
 	struct replay *replay = NULL;
 	struct http_source source;
 
 	(void)state;
 	assert_int_equal(replay_new(&replay), 0);
 	source = replay_source(replay);
-	assert_int_equal(source.ready(source.context), -EAGAIN);
+	assert_int_equal(source.ready(source.context, &note), -EAGAIN);
 	assert_int_equal(replay_add(replay, make("a", "samples", 1, 1)), 0);
-	assert_int_equal(source.ready(source.context), 0);
+	assert_int_equal(source.ready(source.context, &note), 0);
 	replay_free(replay);
 	replay_free(NULL);
 }

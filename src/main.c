@@ -10,8 +10,8 @@
 #include "cmd/completion.h"
 
 static const struct command *const commands[] = {
-	&command_record, &command_profile, &command_report, &command_convert, &command_merge, &command_diff,
-	&command_serve,
+	&command_record, &command_profile, &command_report, &command_convert,
+	&command_merge,  &command_diff,    &command_serve,
 };
 
 #define LARGE (1 << 20)

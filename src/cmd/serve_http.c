@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The process that listens. In: what was counted, over a socket from the process that samples; the store, read only.
- * Out: HTTP. It opens what it listens on and the files it was told of, gives up every capability, and only then answers.
- * It ends when the other one does.
+ * Out: HTTP. It opens what it listens on and the files it was told of, gives up every capability, and only then
+ * answers. It ends when the other one does.
  */
 #include <errno.h>
 #include <poll.h>

@@ -23,13 +23,13 @@ DESTDIR :=
 
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
-BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c)
-PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c pick.c profile.c)
+BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c when.c)
+PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c pick.c profile.c types.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
 UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
-WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c protocol.c serve.c worker.c)
+WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c shelf.c protocol.c serve.c worker.c)
 COLLECT_SRCS := $(addprefix src/collect/,account.c addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c met.c missed.c name.c part.c preload.c refused.c sampler.c selftest.c \
 	tables.c ticks.c ways.c windows.c)
 IN_SRCS := $(addprefix src/in/,bcc.c bpftrace.c firefox.c firefox_tables.c folded.c in.c perf.c perf_head.c pprof.c pprof_proto.c source.c speedscope.c stack.c wick.c)
@@ -37,14 +37,16 @@ OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c format
 	report_quality.c report_stacks.c report_tables.c report_tree.c speedscope.c stats.c svg.c svg_colour.c svg_draw.c svg_layout.c svg_tree.c tally.c timeline.c tree.c \
 	wick.c)
 # Texts that are compiled in
-EMBEDDED := $(addprefix src/out/,svg.css svg.js) $(addprefix src/web/,page.css page.html)
+EMBEDDED := $(addprefix src/out/,svg.css svg.js) $(addprefix src/web/,page.css serve.css page.html)
 # The page: modules, each after those that it imports; put one after the other they are one script
 WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees.js format.js colours.js state.js dom.js flame.js gestures.js flames.js tree.js table.js inspector.js chips.js menu.js search.js \
 	export.js keys.js answer.js main.js)
-STORE_SRCS := $(addprefix src/store/,carry.c cover.c dict.c events.c gaps.c load.c open.c query.c retain.c rollup.c seal.c series.c sieve.c sql.c window.c)
-HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c kept.c kept_curves.c listen.c live.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c when.c work.c)
-CMD_SRCS := $(addprefix src/cmd/,child.c cmd.c completion.c convert.c diff.c filters.c input.c merge.c notify.c outputs.c profile.c profile_options.c record.c record_options.c \
-	report.c report_options.c serve.c serve_health.c serve_http.c serve_keep.c serve_link.c serve_options.c session.c svg_options.c values.c)
+# What only a server's page has, behind those
+WEB_SERVER_SCRIPTS := $(addprefix src/web/,ask.js live.js join.js ranges.js plot.js timeline.js heat.js strip.js serve.js)
+STORE_SRCS := $(addprefix src/store/,carry.c cover.c dict.c events.c gaps.c load.c open.c query.c question.c retain.c rollup.c seal.c series.c sieve.c sql.c tables.c window.c)
+HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c kept.c kept_curves.c listen.c live.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c work.c)
+CMD_SRCS := $(addprefix src/cmd/,ask.c child.c cmd.c completion.c convert.c diff.c filters.c input.c kept.c merge.c notify.c outputs.c profile.c profile_options.c record.c record_options.c \
+	report.c report_options.c serve.c serve_health.c serve_http.c serve_keep.c serve_link.c serve_options.c session.c sql.c svg_options.c values.c)
 MAIN_SRC := src/main.c
 
 BPF_SRCS := src/bpf/sampler.bpf.c
@@ -52,17 +54,17 @@ BPF_SRCS := src/bpf/sampler.bpf.c
 # Everything but main(): what unit tests link with.
 LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(STORE_SRCS) $(HTTP_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,dict.c window.c) $(addprefix src/http/,guard.c query.c when.c)
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,dict.c window.c) $(addprefix src/http/,guard.c query.c)
 
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
-	worker/protocol worker/worker $(addprefix http/,curves guard listen live metrics query replay route stream when work) \
-	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/profile collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/notify cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
+UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text when) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
+	worker/protocol worker/worker $(addprefix http/,curves guard listen live metrics query replay route stream work) \
+	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/pick profile/profile profile/types collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/notify cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
 	store/crash store/events store/open store/query store/retain store/rollup store/seal store/series store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw probe progtags replay rows symname listevents windows
+TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw mkstore probe progtags replay rhythm rows storeday symname listevents windows
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root
@@ -72,16 +74,16 @@ HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t tests/ht
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
-BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t
+BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t tests/browser/serve.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
-	refusals.t serve.t short.t stacks.t twins.t types.t unwind.t worker.t)
+	refusals.t serve.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
 LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t serve-long.t)
 # tests/progs/NAME.c: programs, and shared objects for them to load
 PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
-	deep compat32 without hostile twins blind
+	deep compat32 without hostile twins blind turns
 PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
 # or NAME-VARIANT, of NAME.c, of NAME.cc, of NAME.rs or of the folder NAME of a Go program
@@ -173,11 +175,13 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 # ---- Embedded texts: each line a C string, without indentation, blank lines and lines that are only a comment ----
 
 EMBEDDED_INCS := $(patsubst src/%,$(BUILD)/gen/%.inc,$(EMBEDDED))
-WEB_INCS := $(BUILD)/gen/web/page.js.inc
+WEB_INCS := $(BUILD)/gen/web/page.js.inc $(BUILD)/gen/web/server.js.inc
 
 # One script of the page's modules: what they import is in it already.
 $(BUILD)/gen/web/page.js: $(WEB_SCRIPTS)
-	$(call say,EMBED,src/web)
+$(BUILD)/gen/web/server.js: $(WEB_SERVER_SCRIPTS)
+$(BUILD)/gen/web/page.js $(BUILD)/gen/web/server.js:
+	$(call say,EMBED,$@)
 	$Qmkdir -p $(@D)
 	$Qsed -e '/^import /d' -e 's/^export //' $^ >$@
 
@@ -185,7 +189,7 @@ $(EMBEDDED_INCS): $(BUILD)/gen/%.inc: src/%
 	$(call say,EMBED,$<)
 	$(embed)
 
-$(BUILD)/gen/web/page.js.inc: $(BUILD)/gen/web/page.js
+$(WEB_INCS): %.inc: %
 	$(embed)
 
 define embed
@@ -480,7 +484,7 @@ lint-%: export LINT_WARNINGS = $(WARNINGS)
 lint-%: export LINT_BPF_CFLAGS = $(BPF_CFLAGS)
 lint-%: export LINT_BPF_ARCH = $(BPF_ARCH)
 lint-%: export LINT_SRCS = $(LIB_SRCS) $(MAIN_SRC)
-lint-%: export LINT_EMBEDDED = $(EMBEDDED) $(WEB_SCRIPTS)
+lint-%: export LINT_EMBEDDED = $(EMBEDDED) $(WEB_SCRIPTS) $(WEB_SERVER_SCRIPTS)
 lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
 lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
 lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)

@@ -11,7 +11,7 @@
 
 static const struct command *const commands[] = {
 	&command_record, &command_profile, &command_report, &command_convert,
-	&command_merge,  &command_diff,    &command_serve,
+	&command_merge,  &command_diff,    &command_serve,  &command_sql,
 };
 
 #define LARGE (1 << 20)

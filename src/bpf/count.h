@@ -81,7 +81,7 @@ static __always_inline int count_kernel(struct scratch *s)
 /* The place of a key among those of its CPU. */
 static __always_inline struct wire_tally *count_tally(__u32 generation, const struct wire_key *key)
 {
-	__u32 index = generation * settings.cpus + bpf_get_smp_processor_id();
+	__u32 index = (generation & 1) * settings.cpus + bpf_get_smp_processor_id();
 	struct wire_tallies *all = bpf_map_lookup_elem(&tallies, &index);
 	__u64 at = key->user + key->kernel + key->pid * 31 + key->tid * 17;
 
@@ -89,15 +89,22 @@ static __always_inline struct wire_tally *count_tally(__u32 generation, const st
 	return all ? &all->items[at] : NULL;
 }
 
-static __always_inline bool count_is(const struct wire_key *a, const struct wire_key *b)
+static __always_inline bool count_is(const struct wire_tally *tally, const struct wire_key *key)
 {
-	const __u64 *x = (const void *)a, *y = (const void *)b;
-	__u64 other = 0;
+	const __u64 *x = (const void *)tally, *y = (const void *)key;
+	__u64 other = tally->source ^ key->source;
 
 #pragma clang loop unroll(disable)
-	for (unsigned int i = 0; i < sizeof(*a) / sizeof(*x); i++)
+	for (unsigned int i = 0; i < sizeof(tally->words) / sizeof(*x); i++)
 		other |= x[i] ^ y[i];
-	return !other;
+	return !(other | (x[6] ^ y[6]) | (x[7] ^ y[7]));
+}
+
+/* Begins the count of a key in its place. */
+static __always_inline void count_begin(struct wire_tally *tally, const struct wire_key *key)
+{
+	tally->key = *key;
+	tally->count = 1;
 }
 
 /*
@@ -111,7 +118,7 @@ static __always_inline bool count_again(__u32 generation, const struct wire_key 
 	void *map = generation ? &counts_1 : &counts_0;
 	__u64 *count;
 
-	if (!WIRE_RARE(!tally || !count_is(&tally->key, key))) {
+	if (!WIRE_RARE(!tally || !count_is(tally, key))) {
 		tally->count++;
 		return true;
 	}
@@ -123,6 +130,21 @@ static __always_inline bool count_again(__u32 generation, const struct wire_key 
 	return count;
 }
 
+/*
+ * What this CPU counted in the other generation was sent then: it need not be looked for among all that is known. After
+ * count_again.
+ */
+static __always_inline bool count_anew(__u32 generation, const struct wire_key *key)
+{
+	struct wire_tally *tally = settings.tallies ? count_tally(generation, key) : NULL;
+	struct wire_tally *other = settings.tallies ? count_tally(!generation, key) : NULL;
+
+	if (!tally || tally->count || !other || !count_is(other, key))
+		return false;
+	count_begin(tally, key);
+	return true;
+}
+
 /* Begins the key's count. 0, or the counter of what went wrong. */
 static __always_inline int count_key(__u32 generation, const struct wire_key *key, struct wire_counters *c)
 {
@@ -132,8 +154,7 @@ static __always_inline int count_key(__u32 generation, const struct wire_key *ke
 	int err;
 
 	if (tally && !tally->count) {
-		tally->key = *key;
-		tally->count = 1;
+		count_begin(tally, key);
 		return 0;
 	}
 	err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);

@@ -186,7 +186,7 @@ static __always_inline bool mapping_changes(__u64 mm, __u32 *ret)
 static __always_inline void mapping_begin(struct scratch *s)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u64 second = s->now >> 30, program = TASK_READ(task, self_exec_id);
+	__u64 period = s->now >> 33, program = TASK_READ(task, self_exec_id);
 	__u32 changes, tables = session.tables;
 	__u64 other = !mapping_changes(s->mm, &changes);
 	struct mapping_set *set;
@@ -194,7 +194,7 @@ static __always_inline void mapping_begin(struct scratch *s)
 	s->set = (s->process >> 32 ^ s->process >> 8) & (MAPPING_SETS - 1);
 	set = mapping_set(s);
 	other |= (set->process ^ s->process) | (set->mm ^ s->mm) | (set->program ^ program);
-	other |= (set->changes ^ changes) | (set->tables ^ tables) | (set->second ^ second);
+	other |= (set->changes ^ changes) | (set->tables ^ tables) | (set->period ^ period);
 	if (!WIRE_RARE(other))
 		return;
 	set->process = s->process;
@@ -202,7 +202,7 @@ static __always_inline void mapping_begin(struct scratch *s)
 	set->program = program;
 	set->changes = changes;
 	set->tables = tables;
-	set->second = second;
+	set->period = period;
 	set->born = s->now;
 	set->next = 0;
 	for (int i = 0; i < MAPPINGS; i++)

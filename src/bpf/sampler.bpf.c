@@ -61,9 +61,10 @@ static __always_inline bool sample_wanted(struct task_struct *task, struct wire_
 	return !settings.cgroup || task_in_cgroup(task);
 }
 
-static __always_inline void sample_who(struct task_struct *task, __u32 tgid, struct wire_key *key)
+static __always_inline void sample_who(struct task_struct *task, __u64 ids, struct wire_key *key)
 {
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	__u32 tgid = ids >> 32;
+	struct task_struct *leader = (__u32)ids == tgid ? task : BPF_CORE_READ(task, group_leader);
 
 	key->pid = WIRE_RARE(session.ns_level) ? task_pid_here(leader) : tgid;
 	key->start = leader == task ? TASK_READ(task, start_boottime) : BPF_CORE_READ(leader, start_boottime);
@@ -125,6 +126,8 @@ __attribute__((noinline)) int sample_new(__u32 which)
 	c = counters_of(s->generation);
 	if (!c)
 		return WIRE_lost_error;
+	if (count_anew(s->generation, &s->key))
+		return 0;
 	count_group(s);
 	lost = s->key.kernel ? count_kernel(s) : 0;
 	if (!lost && s->key.user) {
@@ -187,7 +190,7 @@ static __always_inline int sample_tick(struct scratch *s, struct arch_context *c
 
 	if (!settings.keep_idle && !(__u32)ids && task_is_idle(task, ctx))
 		return WIRE_left_out_idle;
-	sample_who(task, ids >> 32, &s->key);
+	sample_who(task, ids, &s->key);
 	if (!settings.keep_self && (ids >> 32 == session.self_tgid || (session.worker && s->key.pid == session.worker)))
 		return WIRE_left_out_self;
 	if (!sample_wanted(task, &s->key))

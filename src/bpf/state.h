@@ -45,7 +45,7 @@ struct mapping_set {
 	__u64 program; /* counts the programs that the task has run: an mm may be found again at the same place */
 	__u32 changes; /* of the mm, as the kernel counts them */
 	__u32 tables;  /* session.tables */
-	__u64 second;  /* about */
+	__u64 period;  /* of some seconds, in which it began */
 	__u64 born;    /* when it began anew */
 	__u32 next;    /* to be replaced */
 	__u32 last;    /* found */

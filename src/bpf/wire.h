@@ -158,9 +158,15 @@ struct wire_counters {
  */
 #define WIRE_TALLIES 512 /* a power of two */
 
-struct wire_tally {
-	struct wire_key key;
-	__u64 count;
+struct wire_tally { /* a key and its count, in one line of the cache */
+	union {
+		struct wire_key key; /* but for what is reserved there */
+		struct {
+			__u64 words[5];
+			__u32 source;
+			__u32 count;
+		};
+	};
 };
 
 struct wire_tallies {
@@ -394,7 +400,7 @@ static inline __attribute__((always_inline)) __u64 wire_process_id(__u32 pid, __
 
 _Static_assert(sizeof(struct wire_frame) == 16, "");
 _Static_assert(sizeof(struct wire_key) == 64, "");
-_Static_assert(sizeof(struct wire_tally) == 72, "");
+_Static_assert(sizeof(struct wire_tally) == 64, "");
 _Static_assert(sizeof(struct wire_user_stack) == 16, "");
 _Static_assert(sizeof(struct wire_kernel_stack) == 16, "");
 _Static_assert(sizeof(struct wire_file_key) == 48, "");

@@ -32,6 +32,7 @@ extern const struct command command_convert;
 extern const struct command command_merge;
 extern const struct command command_diff;
 extern const struct command command_serve;
+extern const struct command command_sql;
 
 /* Prints the command's help; returns EXIT_DONE. */
 int command_help(const struct command *command);

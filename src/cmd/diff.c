@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wick diff: what grew and what shrank between two saved profiles, and whether that is more than chance. Needs no root
- * and no kernel. With --fail-above it is a test: it ends with EXIT_ABOVE if a function surely grew by more than that.
+ * wick diff: what grew and what shrank between two profiles, saved or of what is kept, and whether that is more than
+ * chance. Needs no kernel. With --fail-above it is a test: it ends with EXIT_ABOVE if a function surely grew by more than that.
  */
 #include <errno.h>
 #include <limits.h>
@@ -11,12 +11,15 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/opt.h"
+#include "base/when.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/input.h"
+#include "cmd/kept.h"
 #include "cmd/report_options.h"
 #include "cmd/svg_options.h"
 #include "out/diff.h"
@@ -26,10 +29,13 @@
 #include "profile/profile.h"
 
 struct asked {
-	const char *output, *format, *fail_above, *top, *width;
+	const char *output, *format, *fail_above, *top, *width, *against;
 	bool normalize;
 	struct filter_options filter;
 	struct input_options input;
+	struct kept_options kept;
+	struct store_range ranges[DIFF_SIDES]; /* of what is kept */
+	struct buf names[DIFF_SIDES];          /* of these */
 	struct svg_arguments svg;
 	double limit; /* negative: none */
 	const struct diff_format *chosen;
@@ -41,6 +47,8 @@ struct asked {
 	{ 0, name, value, reader, offsetof(struct asked, filter.field), help, hint },
 #define INPUT_ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct asked, input.field), help, hint },
+#define KEPT_ROW(name, value, reader, field, help, hint) \
+	{ 0, name, value, reader, offsetof(struct asked, kept.field), help, hint },
 #define SVG_ROW(name, value, reader, field, help, hint) \
 	{ 0, name, value, reader, offsetof(struct asked, svg.field), help, hint },
 
@@ -53,7 +61,9 @@ static const struct opt options[] = {
 	  "scale the counts before to the sum after, in folded stacks and graphs", NULL },
 	{ 0, "fail-above", "POINTS", opt_text, offsetof(struct asked, fail_above),
 	  "exit 3 if a function surely grew by more percentage points", NULL },
-	FILTER_OPTIONS(ROW) INPUT_OPTIONS(INPUT_ROW){ 0, "top", "N", opt_text, offsetof(struct asked, top),
+	FILTER_OPTIONS(ROW) KEPT_OPTIONS(KEPT_ROW){ 0, "against", "TIME", opt_text, offsetof(struct asked, against),
+						    "compare with as long a time that began then", NULL },
+	INPUT_OPTIONS(INPUT_ROW){ 0, "top", "N", opt_text, offsetof(struct asked, top),
 						      "functions shown (15)", NULL },
 	{ 0, "width", "N", opt_text, offsetof(struct asked, width),
 	  "columns (those of the terminal, or 80); svg: pixels (1200, and as the window)", NULL },
@@ -162,6 +172,46 @@ static int judge(const struct asked *asked, const struct diff *diff)
 	return command_failed(EXIT_ABOVE);
 }
 
+static void name_range(struct buf *name, const struct store_range *range)
+{
+	when_add(name, range->from);
+	buf_adds(name, " to ");
+	when_add(name, range->to);
+}
+
+/* The two ranges of what is kept: the one that was asked for, and one as long before it, or after. */
+static int read_ranges(struct asked *asked, size_t files)
+{
+	struct store_range *before = &asked->ranges[DIFF_BEFORE], *after = &asked->ranges[DIFF_AFTER];
+	int err = kept_check(&asked->kept, &asked->input, files, after);
+
+	if (!err && (!asked->kept.from || !asked->against))
+		return fail_plain(-EINVAL, "diff: of what is kept it needs --from and --against: two beginnings");
+	err = err ? err : when_parse(asked->against, clock_ns(CLOCK_REALTIME), &before->from);
+	if (err)
+		return err;
+	before->from -= before->from % NS_PER_MS;
+	before->to = before->from + (after->to - after->from);
+	for (int i = 0; i < DIFF_SIDES; i++)
+		name_range(&asked->names[i], &asked->ranges[i]);
+	return 0;
+}
+
+/* One side: a file, or without one a range of what is kept. */
+static int read_side(const struct asked *asked, int side, const char *path, struct profile **ret)
+{
+	if (path)
+		return filters_read(&asked->filter, &asked->input, path, ret);
+	return filters_kept(&asked->filter, &asked->kept, &asked->ranges[side], ret);
+}
+
+static const char *name_side(const struct asked *asked, int side, const char *path)
+{
+	if (!path)
+		return buf_error(&asked->names[side]) ? NULL : asked->names[side].data;
+	return strcmp(path, "-") ? path : NULL;
+}
+
 static int diff(struct asked *asked, const char *before, const char *after)
 {
 	struct profile *profiles[DIFF_SIDES] = { 0 };
@@ -170,11 +220,11 @@ static int diff(struct asked *asked, const char *before, const char *after)
 	struct diff compared = { 0 };
 	int err, status;
 
-	asked->shape.before = strcmp(before, "-") ? before : NULL;
-	asked->shape.after = strcmp(after, "-") ? after : NULL;
+	asked->shape.before = name_side(asked, DIFF_BEFORE, before);
+	asked->shape.after = name_side(asked, DIFF_AFTER, after);
 	err = output_open(&output, asked->output ? asked->output : "-");
-	err = err ? err : filters_read(&asked->filter, &asked->input, before, &profiles[DIFF_BEFORE]);
-	err = err ? err : filters_read(&asked->filter, &asked->input, after, &profiles[DIFF_AFTER]);
+	err = err ? err : read_side(asked, DIFF_BEFORE, before, &profiles[DIFF_BEFORE]);
+	err = err ? err : read_side(asked, DIFF_AFTER, after, &profiles[DIFF_AFTER]);
 	err = err ? err : out_diff(&compared, profiles[DIFF_BEFORE], profiles[DIFF_AFTER]);
 	if (!err) {
 		const struct diff_input input = { profiles[DIFF_BEFORE], profiles[DIFF_AFTER], &compared };
@@ -192,6 +242,17 @@ static int diff(struct asked *asked, const char *before, const char *after)
 	return status;
 }
 
+static int check_operands(struct asked *asked, const struct opt_list *operands)
+{
+	if (kept_asked(&asked->kept) || asked->against)
+		return read_ranges(asked, operands->len);
+	if (operands->len != 2)
+		return fail_plain(-EINVAL, "diff: two profiles to compare, and it was given %zu", operands->len);
+	if (!strcmp(operands->items[0], "-") && !strcmp(operands->items[1], "-"))
+		return fail_plain(-EINVAL, "diff: only one of the two can be standard input");
+	return 0;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct asked asked = { 0 };
@@ -200,16 +261,18 @@ static int run(const struct command *command, int argc, char **argv)
 
 	if (!err && rest != argc)
 		err = fail_plain(-EINVAL, "diff: it runs no command");
-	else if (!err && operands.len != 2)
-		err = fail_plain(-EINVAL, "diff: two profiles to compare, and it was given %zu", operands.len);
-	else if (!err && !strcmp(operands.items[0], "-") && !strcmp(operands.items[1], "-"))
-		err = fail_plain(-EINVAL, "diff: only one of the two can be standard input");
+	err = err ? err : check_operands(&asked, &operands);
 	err = err ? err : choose_format(&asked);
 	err = err ? err : read_limit(&asked);
 	err = err ? err : filters_check(&asked.filter);
 	err = err ? err : read_shape(&asked);
-	status = err ? command_usage(command, err) : diff(&asked, operands.items[0], operands.items[1]);
+	if (err)
+		status = command_usage(command, err);
+	else
+		status = operands.len ? diff(&asked, operands.items[0], operands.items[1]) : diff(&asked, NULL, NULL);
 	svg_options_free(&asked.graph);
+	for (int i = 0; i < DIFF_SIDES; i++)
+		buf_free(&asked.names[i]);
 	opt_list_free(&operands);
 	return status;
 }
@@ -217,12 +280,13 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_diff = {
 	.name = "diff",
 	.summary = "Shows what grew and what shrank between two profiles, and what of that is noise",
-	.usage = "[OPTION]... BEFORE-FILE AFTER-FILE",
+	.usage = "[OPTION]... BEFORE-FILE AFTER-FILE|--from TIME --against TIME",
 	.examples = "  wick diff cpu.wick x.folded                what grew and what shrank\n"
 		    "  wick diff --fail-above 2 cpu.wick x.folded\n"
 		    "  wick diff cpu.wick x.folded -o d.folded    both counts a line, for flame graphs\n"
 		    "  wick diff cpu.wick x.folded -o d.svg       red is what grew, blue what shrank\n"
-		    "  wick diff cpu.wick x.folded -o d.html      a page to explore the difference in\n",
+		    "  wick diff cpu.wick x.folded -o d.html      a page to explore the difference in\n"
+		    "  wick diff --from -5m --against -65m        an hour later\n",
 	.options = options,
 	.run = run,
 };

@@ -3,6 +3,7 @@
 #include "cmd/filters.h"
 
 #include "cmd/input.h"
+#include "cmd/kept.h"
 #include "out/out.h"
 #include "profile/profile.h"
 
@@ -34,18 +35,33 @@ int filters_apply(const struct filter_options *options, struct profile **profile
 	return 0;
 }
 
-int filters_read(const struct filter_options *options, const struct input_options *input, const char *path,
-		 struct profile **ret)
+/* Filters what reading gave, if it gave something. */
+static int finish(const struct filter_options *options, int err, struct profile *profile, struct profile **ret)
 {
-	struct profile *profile = NULL;
-	int err = input_read(&profile, path, input);
-
 	err = err ? err : filters_apply(options, &profile);
 	if (err)
 		profile_free(profile);
 	else
 		*ret = profile;
 	return err;
+}
+
+int filters_read(const struct filter_options *options, const struct input_options *input, const char *path,
+		 struct profile **ret)
+{
+	struct profile *profile = NULL;
+	int err = input_read(&profile, path, input);
+
+	return finish(options, err, profile, ret);
+}
+
+int filters_kept(const struct filter_options *options, const struct kept_options *kept, const struct store_range *range,
+		 struct profile **ret)
+{
+	struct profile *profile = NULL;
+	int err = kept_read(&profile, kept, range);
+
+	return finish(options, err, profile, ret);
 }
 
 int filters_read_both(const struct filter_options *options, const struct input_options *input, const char *path,

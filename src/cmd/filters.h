@@ -7,7 +7,9 @@
 #include "profile/filter.h"
 
 struct input_options;
+struct kept_options;
 struct profile;
+struct store_range;
 
 /* Each option once: ROW(name, value, reader, field of struct filter_options, help, hint). */
 #define FILTER_OPTIONS(ROW)                                                               \
@@ -28,5 +30,8 @@ int filters_read(const struct filter_options *options, const struct input_option
 /* The same as input_read_both does it. */
 int filters_read_both(const struct filter_options *options, const struct input_options *input, const char *path,
 		      struct profile **ret, struct profile **ret_before);
+/* Of what is kept. */
+int filters_kept(const struct filter_options *options, const struct kept_options *kept, const struct store_range *range,
+		 struct profile **ret);
 
 #endif

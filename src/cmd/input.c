@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "in/in.h"
 
-static void show_notes(const char *path, const struct buf *notes)
+void input_note(const char *path, const struct buf *notes)
 {
 	autobuf struct buf line = { 0 };
 
@@ -47,7 +47,7 @@ int input_read_both(struct profile **ret, struct profile **ret_before, const cha
 
 		fail_plain(err, "reading '%s': %s", shown, words ? words : "");
 	} else if (request.notes.len) {
-		show_notes(shown, &request.notes);
+		input_note(shown, &request.notes);
 	}
 	buf_free(&request.notes);
 	if (ret_before)

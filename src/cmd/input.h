@@ -7,6 +7,7 @@
 
 #include "base/opt.h"
 
+struct buf;
 struct profile;
 
 struct input_options {
@@ -24,5 +25,8 @@ int input_read(struct profile **ret, const char *path, const struct input_option
 /* The same; of folded stacks with two counts also those before. NULL if there are none. */
 int input_read_both(struct profile **ret, struct profile **ret_before, const char *path,
 		    const struct input_options *options);
+
+/* One line about that file, on standard error. */
+void input_note(const char *path, const struct buf *notes);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
 #include "base/opt.h"
@@ -39,6 +40,21 @@ static const struct opt options[] = {
 	FILTER_OPTIONS(ROW) INPUT_OPTIONS(INPUT_ROW){ 0 },
 };
 
+/* Said only where something is lost by it: of samples the other values can be worked out again. */
+static void note_types(const char *path, const struct profile *into, const struct profile *from)
+{
+	const struct profile_meta *meta = profile_meta(into);
+	autobuf struct buf note = { 0 };
+
+	if (types_equal(into, from) || (profile_types(into)->len < 2 && profile_types(from)->len < 2) ||
+	    !strcmp(profile_text(into, meta->unit, NULL), "samples"))
+		return;
+	buf_addf(&note, "it has other types of values than what it is added to: %s alone are left",
+		 profile_text(into, meta->event ? meta->event : meta->unit, NULL));
+	if (!buf_error(&note))
+		input_note(path, &note);
+}
+
 static int add_file(const struct merge_options *asked, const char *path, struct profile **into)
 {
 	struct profile *profile = NULL;
@@ -50,6 +66,7 @@ static int add_file(const struct merge_options *asked, const char *path, struct 
 		*into = profile;
 		return 0;
 	}
+	note_types(path, *into, profile);
 	err = merge_into(*into, profile);
 	if (err) {
 		autofree char *words = strdup(fail_text());

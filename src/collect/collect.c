@@ -33,6 +33,7 @@
 #include "profile/profile.h"
 #include "sym/vdso.h"
 #include "worker/fetch.h"
+#include "worker/shelf.h"
 #include "worker/serve.h"
 #include "worker/worker.h"
 
@@ -91,11 +92,15 @@ static int check_targets(const struct collect_options *options)
 static int start_worker(struct collect *collect)
 {
 	const struct collect_options *options = &collect->options;
-	int err = worker_start(&collect->own_worker, &(struct worker_options){
-							     .serve = serve,
-							     .memory_bytes = WORKER_MEMORY,
-							     .cpu_seconds = WORKER_SECONDS,
-						     });
+	int err = options->windows ? shelf_new(&collect->shelf) : 0;
+
+	err = err ? err
+		  : worker_start(&collect->own_worker, &(struct worker_options){
+							       .serve = serve,
+							       .arg = collect->shelf,
+							       .memory_bytes = WORKER_MEMORY,
+							       .cpu_seconds = WORKER_SECONDS,
+						       });
 
 	collect->worker = collect->own_worker;
 	if (!err && options->debuginfod && !options->raw)
@@ -231,12 +236,14 @@ void collect_free(struct collect *collect)
 	namer_free(collect->namer);
 	cgroups_free(collect->cgroups);
 	met_free(collect);
+	ways_free(collect->ways);
 	early_free(collect->early);
 	if (collect->vdso >= 0)
 		close(collect->vdso);
 	tables_free(collect->tables);
 	preload_free(collect->preload);
 	worker_free(collect->own_worker);
+	shelf_free(collect->shelf);
 	fetch_free(collect->fetch);
 	sampler_free(collect->sampler);
 	buf_free(&collect->gone[0]);
@@ -287,7 +294,9 @@ int collect_follow(struct collect *collect, struct collect *before)
 	if (collect->options.children)
 		sampler_follow_pids(collect->sampler, before->sampler);
 	collect->own_worker = before->own_worker;
+	collect->shelf = before->shelf;
 	before->own_worker = NULL;
+	before->shelf = NULL;
 	ticks_stop(before->ticks);
 	return ticks_start(collect->ticks);
 }

@@ -34,6 +34,7 @@ struct collect {
 	struct ingest *ingest;
 	struct worker *worker;
 	struct worker *own_worker; /* the same, unless it is shared with other recordings */
+	struct shelf *shelf;       /* what each worker begins with: nothing; NULL: it keeps nothing */
 	struct fetch *fetch;       /* NULL: no server is asked for debug files */
 	struct namer *namer;
 	struct cgroups *cgroups;
@@ -56,6 +57,7 @@ struct collect {
 	int nice;           /* as wick was started */
 	uint32_t asked;     /* processes up to this one have been asked for their program */
 	bool targets_gone, loaded_ahead;
+	struct ways *ways; /* for parts; NULL: not yet */
 	/* as it was when the last part was cut off: part.c */
 	uint64_t last_sums[WIRE_COUNTERS], last_expected;
 	int64_t last_early;

@@ -37,6 +37,7 @@ struct ingest {
 	uint32_t *kernel_frames;
 	size_t kernel_len, kernel_cap;
 	struct buf waiting; /* struct wire_event whose key has not been drained */
+	size_t waited;      /* bytes of it that were there at the last ingest_take: the first ones */
 	struct buf ended;   /* process ids that ended since the last forgetting */
 	struct buf ended_before;
 	struct buf past; /* those of them that were sampled */
@@ -646,7 +647,7 @@ static bool take_place(struct ingest *ingest, uint64_t sample)
 
 int ingest_events_settle(struct ingest *ingest)
 {
-	size_t kept = 0;
+	size_t kept = 0, waited = 0;
 
 	if (ingest->waiting.len && timed_reserve(ingest))
 		return -ENOMEM;
@@ -660,12 +661,14 @@ int ingest_events_settle(struct ingest *ingest)
 		if (!sample || !take_place(ingest, *sample)) {
 			memmove(ingest->waiting.data + kept, &event, sizeof(event));
 			kept += sizeof(event);
+			waited += at < ingest->waited ? sizeof(event) : 0;
 			continue;
 		}
 		if (add_event(ingest, (uint32_t)*sample, event.when))
 			return -ENOMEM;
 	}
 	ingest->waiting.len = kept;
+	ingest->waited = waited;
 	return 0;
 }
 
@@ -685,12 +688,17 @@ static void forget_past(struct ingest *ingest)
 		map_free(&ingest->placed);
 }
 
-int ingest_take(struct ingest *ingest, struct profile_stacks *ret, struct map *ret_early)
+int ingest_take(struct ingest *ingest, struct profile_stacks *ret, struct map *ret_early, uint64_t *ret_late)
 {
 	int err = profile_take_samples(ingest->options.profile, ret);
 
 	if (err)
 		return err;
+	*ret_late = ingest->waited / sizeof(struct wire_event);
+	ingest->waiting.len -= ingest->waited;
+	if (ingest->waited)
+		memmove(ingest->waiting.data, ingest->waiting.data + ingest->waited, ingest->waiting.len);
+	ingest->waited = ingest->waiting.len;
 	*ret_early = ingest->early;
 	ingest->early = (struct map){ 0 };
 	map_free(&ingest->samples);

@@ -89,9 +89,10 @@ size_t ingest_events_waiting(const struct ingest *ingest);
 
 /*
  * Takes out all samples and events, as profile_take_samples does, and how many of each sample were unwound here. Stacks,
- * files and processes stay known, as far as they have not ended.
+ * files and processes stay known, as far as they have not ended. An event that has waited since the last time has come
+ * too late for its sample, behind one that was being written: it is dropped, and counted in `ret_late`.
  */
-int ingest_take(struct ingest *ingest, struct profile_stacks *ret, struct map *ret_early);
+int ingest_take(struct ingest *ingest, struct profile_stacks *ret, struct map *ret_early, uint64_t *ret_late);
 size_t ingest_stacks(const struct ingest *ingest); /* that are known */
 
 /* Forgets processes that ended before the last call and were never sampled. Call after each drain. */

@@ -51,16 +51,17 @@ struct unit {
 	uint64_t map_bytes;  /* when the map was read last */
 	uint64_t map_at;     /* when it is looked for next */
 	uint64_t map_every;
+	uint64_t ask_at;    /* not before */
 	unsigned int tries; /* to find the debug file */
 	bool found;         /* that has been tried, and is not tried again */
-	bool asking, given_up;
+	bool asking, served, given_up;
 };
 
 #define TRIES 2                    /* the debug file, then what it refers to */
 #define UNNAMED_MAX 4096           /* frames of one process that are tried again */
 #define MAP_EVERY (4 * NS_PER_SEC) /* one that is not there is looked for again then, and less and less often */
 #define MAP_RARELY (128 * NS_PER_SEC)
-#define KERNEL_PAUSE 300 /* times as long as it took the last time: reading the whole list takes long */
+#define PAUSE 200 /* times as long as it took the last time: what takes long is asked for rarely */
 
 struct namer {
 	struct namer_options options;
@@ -222,7 +223,7 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd)
 	set_reason(unit, "", 0);
 	ask_write(&(struct ask){ .kind = ASK_IDENTIFY }, &request);
 	if (!buf_error(&request) &&
-	    !worker_ask(namer->options.worker, request.data, request.len, &fd, 1, identified, unit))
+	    !worker_ask_soon(namer->options.worker, request.data, request.len, &fd, 1, identified, unit))
 		namer->asking++;
 }
 
@@ -438,6 +439,9 @@ static int take_names(struct unit *unit, struct answer_reader *reader)
 
 	if (err)
 		return err;
+	if (unit->served) /* the first time the worker reads what it may keep */
+		unit->ask_at = clock_ns(CLOCK_MONOTONIC) + worker_took_ns(unit->namer->options.worker) * PAUSE;
+	unit->served = true;
 	set_reason(unit, reason, len); /* none, though a worker died of it before: it has its names */
 	for (size_t i = 0; i < unit->asked.len; i++) {
 		err = answer_read_frames(reader, list, SYMBOLS_INLINE_MAX, &len);
@@ -542,7 +546,7 @@ static int ask_names(struct unit *unit, bool last)
 	ask_write(&ask, &request);
 	if (buf_error(&request))
 		return -ENOMEM;
-	err = worker_ask(unit->namer->options.worker, request.data, request.len, fds, fds_len, named, unit);
+	err = worker_ask_soon(unit->namer->options.worker, request.data, request.len, fds, fds_len, named, unit);
 	unit->asking = !err;
 	unit->namer->asking += !err;
 	return err;
@@ -584,7 +588,7 @@ static int name_kernel(struct unit *kernel, bool all)
 		return err;
 	if (!namer->sampler || kernel_ask(namer->sampler, kernel->addresses, kernel->asked.len, kernel_named, kernel)) {
 		kernel_names(kernel->addresses, kernel->asked.len, kernel_named, kernel);
-		namer->kernel_at = began + (clock_ns(CLOCK_MONOTONIC) - began) * KERNEL_PAUSE;
+		namer->kernel_at = began + (clock_ns(CLOCK_MONOTONIC) - began) * PAUSE;
 	}
 	return 0;
 }
@@ -608,7 +612,8 @@ static int name_unit(struct unit *unit, bool all)
 {
 	int err = 0;
 
-	if (unit->asking || unit->given_up || !(unit->waiting.len + unit->unnamed.len))
+	if (unit->asking || unit->given_up || !(unit->waiting.len + unit->unnamed.len) ||
+	    (!all && clock_ns(CLOCK_MONOTONIC) < unit->ask_at))
 		return 0;
 	if (unit->kind == FRAME_JIT && unit->fd < 0 && all)
 		namer_jit(unit->namer, unit->number);
@@ -624,7 +629,7 @@ static int name_unit(struct unit *unit, bool all)
 	return err ? err : ask_names(unit, unit->kind != FRAME_USER || unit->found);
 }
 
-static int ask_all(struct namer *namer, bool all)
+int namer_ask(struct namer *namer, bool all)
 {
 	int err = gather(namer);
 
@@ -633,11 +638,6 @@ static int ask_all(struct namer *namer, bool all)
 	err = err ? err : name_unit(&namer->vdso, all);
 	err = err ? err : worker_pump(namer->options.worker, false); /* it works while we read the kernel's names */
 	return err ? err : name_kernel(&namer->kernel, all);
-}
-
-int namer_ask(struct namer *namer)
-{
-	return ask_all(namer, false);
 }
 
 bool namer_waits(const struct namer *namer)
@@ -661,7 +661,7 @@ size_t namer_open_files(const struct namer *namer)
 
 int namer_run(struct namer *namer)
 {
-	int err = ask_all(namer, true);
+	int err = namer_ask(namer, true);
 
 	err = err ? err : worker_pump(namer->options.worker, true);
 	return err ? err : expand_apply(namer->inlines, namer->options.profile);

@@ -66,7 +66,7 @@ static void take_sums(struct part *part, struct collect *collect)
 int part_cut(struct part **ret, struct collect *collect)
 {
 	struct part *part = calloc(1, sizeof(*part));
-	uint64_t expected;
+	uint64_t expected, late_events;
 	int err;
 
 	if (!part)
@@ -74,7 +74,7 @@ int part_cut(struct part **ret, struct collect *collect)
 	collect->drain_at = clock_ns(CLOCK_MONOTONIC) + collect->options.drain_ms * NS_PER_MS;
 	expected = ticks_expected(collect->ticks);
 	err = collect_drain(collect);
-	err = err ? err : ingest_take(collect->ingest, &part->stacks, &part->early);
+	err = err ? err : ingest_take(collect->ingest, &part->stacks, &part->early, &late_events);
 	if (err) {
 		part_free(part);
 		return err;
@@ -83,6 +83,7 @@ int part_cut(struct part **ret, struct collect *collect)
 	part->expected = expected - collect->last_expected;
 	collect->last_expected = expected;
 	take_sums(part, collect);
+	part->sums[WIRE_note_events_lost] += late_events;
 	*ret = part;
 	return 0;
 }
@@ -111,7 +112,7 @@ struct filling {
 	struct collect *collect;
 	struct profile *into;
 	struct pick *pick;
-	struct ways *ways; /* NULL: not wanted */
+	bool with_ways;
 };
 
 int filling_new(struct filling **ret, struct collect *collect, struct profile *into, bool with_ways)
@@ -124,11 +125,12 @@ int filling_new(struct filling **ret, struct collect *collect, struct profile *i
 	*ret = filling;
 	filling->collect = collect;
 	filling->into = into;
+	filling->with_ways = with_ways;
 	account_refusals(collect);
 	err = pick_new(&filling->pick, collect->profile, namer_inlines(collect->namer), into);
 	err = err ? err : pick_meta(filling->pick);
-	if (!err && with_ways)
-		err = ways_new(&filling->ways, collect->profile, account_has_row, collect);
+	if (!err && with_ways && !collect->ways)
+		err = ways_new(&collect->ways, collect->profile, account_has_row, collect);
 	return err;
 }
 
@@ -137,7 +139,6 @@ void filling_free(struct filling *filling)
 	if (!filling)
 		return;
 	pick_free(filling->pick);
-	ways_free(filling->ways);
 	free(filling);
 }
 
@@ -145,12 +146,12 @@ static int add_ways(struct filling *filling, const struct part *part)
 {
 	int err = 0;
 
-	for (uint32_t i = 1; filling->ways && i < part->stacks.samples_len && !err; i++) {
+	for (uint32_t i = 1; filling->with_ways && i < part->stacks.samples_len && !err; i++) {
 		const struct profile_sample *sample = &part->stacks.samples[i];
 		const uint64_t *early = map_get(&part->early, i);
 		uint32_t process = pick_process(filling->pick, sample->process);
 
-		err = ways_add(filling->ways, sample, early ? *early : 0,
+		err = ways_add(filling->collect->ways, sample, early ? *early : 0,
 			       &profile_process(filling->into, process)->ways);
 	}
 	return err;
@@ -171,9 +172,9 @@ int filling_add(struct filling *filling, const struct part *part)
 
 /* ---- names ---- */
 
-int part_name(struct collect *collect)
+int part_name(struct collect *collect, bool last)
 {
-	return collect->options.raw ? 0 : namer_ask(collect->namer);
+	return collect->options.raw ? 0 : namer_ask(collect->namer, last);
 }
 
 bool part_named(const struct collect *collect)
@@ -188,7 +189,7 @@ bool part_answered(const struct collect *collect)
 
 int part_wait(struct collect *collect, uint64_t until_ns)
 {
-	int err = 0;
+	int err = part_name(collect, true);
 
 	while (!err && !part_named(collect)) {
 		struct pollfd ready = { worker_poll_fd(collect->worker), worker_poll_events(collect->worker), 0 };
@@ -198,6 +199,8 @@ int part_wait(struct collect *collect, uint64_t until_ns)
 			break;
 		poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1);
 		err = worker_pump(collect->worker, false);
+		if (!err && part_named(collect))
+			err = part_name(collect, true); /* of those that waited for an answer themselves */
 	}
 	return err;
 }
@@ -245,7 +248,6 @@ void part_load(const struct collect *collect, struct part_load *ret)
 void part_self(const struct collect *collect, struct part_self *ret)
 {
 	struct rusage usage;
-	clockid_t clock;
 
 	getrusage(RUSAGE_SELF, &usage);
 	*ret = (struct part_self){
@@ -254,6 +256,4 @@ void part_self(const struct collect *collect, struct part_self *ret)
 			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
 		.deaths = worker_deaths(collect->worker),
 	};
-	if (worker_pid(collect->worker) > 0 && !clock_getcpuclockid(worker_pid(collect->worker), &clock))
-		ret->cpu_us += clock_ns(clock) / NS_PER_US;
 }

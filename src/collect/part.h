@@ -33,12 +33,12 @@ int filling_new(struct filling **ret, struct collect *collect, struct profile *i
 void filling_free(struct filling *filling);
 int filling_add(struct filling *filling, const struct part *part);
 
-/* Asks for the names of frames that are new. Never waits. */
-int part_name(struct collect *collect);
+/* Asks for the names of frames that are new; without pauses, if no others will come. Never waits. */
+int part_name(struct collect *collect, bool last);
 bool part_named(const struct collect *collect);    /* no answer is waited for */
 bool part_answered(const struct collect *collect); /* nor of another kind: it may be freed while its worker goes on */
 
-/* Waits for the names that were asked for, but not for ever. */
+/* Waits for all names, but not for ever. */
 int part_wait(struct collect *collect, uint64_t until_ns);
 
 /* Frames that have no name though they may get one; and those of them that have one by now, once. */

@@ -613,12 +613,14 @@ static int drain_tallies(struct sampler *sampler, uint32_t generation, const str
 			continue;
 		for (int i = 0; i < WIRE_TALLIES; i++) {
 			struct wire_tally *tally = &all->items[i];
-			int err = tally->count ? sinks->count(sinks->arg, &tally->key, tally->count) : 0;
+			uint32_t count = tally->count;
+			int err;
 
+			tally->count = 0; /* and the key is as the program counted it */
+			err = count ? sinks->count(sinks->arg, &tally->key, count) : 0;
 			if (err)
 				return err;
-			*ret_sum += tally->count;
-			tally->count = 0;
+			*ret_sum += count;
 		}
 	}
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slabs are BPF arrays of one large value, mapped here and read there. A table's pages lie in any slabs; its rules are
+ * Slabs are BPF arrays of one large value, written here and read there; a few of them are mapped at a time. A table's pages lie in any slabs; its rules are
  * shared with all other tables. What the worker sent is checked while it is copied: it may not be what it seems.
  *
  * Invariant: what a published table points to is not written again until a grace period after it was unpublished, and
@@ -31,11 +31,13 @@
 #include "worker/worker.h"
 
 #define SLABS_MAX 256
+#define MAPPED_MAX 32 /* of them are mapped here: the kernel side has them in any case */
 #define REASON_LEN 32
 
 struct slab {
 	int fd;
-	struct wire_slab *cells; /* mapped */
+	struct wire_slab *cells; /* NULL: not mapped */
+	uint64_t used;           /* the greatest was used last */
 	struct extents free;
 };
 
@@ -52,7 +54,8 @@ struct table {
 struct tables {
 	struct tables_options options;
 	struct slab slabs[SLABS_MAX];
-	unsigned int slabs_len, slabs_max;
+	unsigned int slabs_len, slabs_max, mapped;
+	uint64_t uses;
 	struct wire_page *pages; /* mapped */
 	struct wire_rule *rules; /* mapped */
 	struct extents free_pages;
@@ -96,7 +99,8 @@ void tables_free(struct tables *tables)
 	if (!tables)
 		return;
 	for (unsigned int i = 0; i < tables->slabs_len; i++) {
-		munmap(tables->slabs[i].cells, sizeof(struct wire_slab));
+		if (tables->slabs[i].cells)
+			munmap(tables->slabs[i].cells, sizeof(struct wire_slab));
 		close(tables->slabs[i].fd);
 		extent_clear(&tables->slabs[i].free);
 	}
@@ -153,11 +157,45 @@ static void refuse(struct table *table, const char *reason)
 
 /* ---- room ---- */
 
+/* Unmaps the slab that was not looked at for the longest. */
+static void unmap_one(struct tables *tables)
+{
+	struct slab *oldest = NULL;
+
+	for (unsigned int i = 0; i < tables->slabs_len; i++) {
+		struct slab *slab = &tables->slabs[i];
+
+		if (slab->cells && (!oldest || slab->used < oldest->used))
+			oldest = slab;
+	}
+	munmap(oldest->cells, sizeof(*oldest->cells));
+	oldest->cells = NULL;
+	tables->mapped--;
+}
+
+/* The cells of a page, good until those of another are asked for. NULL: they cannot be mapped. */
+static uint16_t *cells_of(struct tables *tables, const struct wire_page *page)
+{
+	struct slab *slab = &tables->slabs[page->slab];
+	void *cells;
+
+	slab->used = ++tables->uses;
+	if (!slab->cells) {
+		if (tables->mapped >= MAPPED_MAX)
+			unmap_one(tables);
+		cells = mmap(NULL, sizeof(*slab->cells), PROT_READ | PROT_WRITE, MAP_SHARED, slab->fd, 0);
+		if (cells == MAP_FAILED)
+			return NULL;
+		slab->cells = cells;
+		tables->mapped++;
+	}
+	return slab->cells->cells + page->start;
+}
+
 static int add_slab(struct tables *tables)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
 	struct slab *slab = &tables->slabs[tables->slabs_len];
-	void *cells;
 	int fd;
 
 	if (tables->slabs_len >= tables->slabs_max)
@@ -165,13 +203,14 @@ static int add_slab(struct tables *tables)
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "wick_slab", sizeof(uint32_t), sizeof(struct wire_slab), 1, &options);
 	if (fd < 0)
 		return -errno;
-	cells = mmap(NULL, sizeof(struct wire_slab), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (cells == MAP_FAILED || bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_SLABS),
-						       &tables->slabs_len, &fd, BPF_ANY)) {
+	if (bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_SLABS), &tables->slabs_len, &fd,
+				BPF_ANY)) {
+		int err = -errno;
+
 		close(fd);
-		return -errno;
+		return err;
 	}
-	*slab = (struct slab){ .fd = fd, .cells = cells, .free = { .size = WIRE_SLAB_CELLS } };
+	*slab = (struct slab){ .fd = fd, .free = { .size = WIRE_SLAB_CELLS } };
 	tables->slabs_len++;
 	return 0;
 }
@@ -310,7 +349,11 @@ static int copy_page(struct tables *tables, const struct rows_page *from, const 
 
 	if (err)
 		return err;
-	offsets = tables->slabs[place.slab].cells->cells + place.start;
+	offsets = cells_of(tables, &place);
+	if (!offsets) {
+		give_page(tables, &place);
+		return -ENOMEM;
+	}
 	cells = offsets + from->count;
 	memcpy(offsets, from->offsets, from->count * sizeof(*offsets));
 	bad = offsets[0];
@@ -504,7 +547,7 @@ const char *tables_refusal(const struct tables *tables, uint64_t id)
 }
 
 /* The last row of the page that is not above the offset, as the kernel side finds it. */
-int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret)
+int tables_rule(struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret)
 {
 	uint64_t *slot = map_get(&tables->by_file, id);
 	const struct table *table = slot ? tables->list[*slot - 1] : NULL;
@@ -519,7 +562,9 @@ int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struc
 	    number - table->wire.first_page >= table->wire.pages)
 		return 0;
 	page = &tables->pages[table->wire.first_index + (number - table->wire.first_page)];
-	cells = tables->slabs[page->slab].cells->cells + page->start;
+	cells = page->count ? cells_of(tables, page) : NULL;
+	if (!cells)
+		return 0;
 	for (high = page->count; high - low > 1;) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -532,7 +577,7 @@ int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struc
 	return 1;
 }
 
-bool tables_has_row(const struct tables *tables, uint64_t id, uint64_t offset)
+bool tables_has_row(struct tables *tables, uint64_t id, uint64_t offset)
 {
 	struct wire_rule rule;
 	int have = tables_rule(tables, id, offset, &rule);

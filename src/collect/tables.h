@@ -40,10 +40,10 @@ bool tables_knows(const struct tables *tables, uint64_t id);          /* whether
 const char *tables_refusal(const struct tables *tables, uint64_t id); /* why the file has none; NULL: no such reason */
 
 /* The rule for an offset in a file. 1: it is there; 0: the file has none; -EAGAIN: not known yet. */
-int tables_rule(const struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret);
+int tables_rule(struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret);
 
 /* Whether a row says, or said before its table was given up, how to go on from there. */
-bool tables_has_row(const struct tables *tables, uint64_t id, uint64_t offset);
+bool tables_has_row(struct tables *tables, uint64_t id, uint64_t offset);
 
 /* A new epoch of use: tables not used for the longest are given up first when room is needed. */
 void tables_age(struct tables *tables);

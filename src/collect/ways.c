@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "profile/profile.h"
@@ -25,7 +26,8 @@ struct ways {
 	void *arg;
 	struct found *nodes;
 	unsigned char *frames; /* enum known */
-	uint32_t *path;        /* nodes on the way to one that is known */
+	uint32_t nodes_len, frames_len;
+	uint32_t *path; /* nodes on the way to one that is known */
 	size_t path_cap;
 };
 
@@ -36,13 +38,6 @@ int ways_new(struct ways **ret, const struct profile *profile, ways_has_row *has
 	if (!ways)
 		return -ENOMEM;
 	*ways = (struct ways){ .profile = profile, .has_row = has_row, .arg = arg };
-	ways->nodes = calloc(profile_count(profile, PROFILE_NODES), sizeof(*ways->nodes));
-	ways->frames = calloc(profile_count(profile, PROFILE_FRAMES), sizeof(*ways->frames));
-	if (!ways->nodes || !ways->frames) {
-		ways_free(ways);
-		return -ENOMEM;
-	}
-	ways->nodes[0] = (struct found){ 1, 1 };
 	*ret = ways;
 	return 0;
 }
@@ -55,6 +50,37 @@ void ways_free(struct ways *ways)
 	free(ways->frames);
 	free(ways->path);
 	free(ways);
+}
+
+/* Zeroes behind what there is, up to as many as there are now and some more. */
+static int grow(void **list, uint32_t *len, uint32_t need, size_t size)
+{
+	uint64_t cap = need + (uint64_t)need / 2;
+	char *grown;
+
+	if (need <= *len)
+		return 0;
+	cap = cap < UINT32_MAX ? cap : UINT32_MAX;
+	grown = reallocarray(*list, cap, size);
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + *len * size, 0, (cap - *len) * size);
+	*list = grown;
+	*len = (uint32_t)cap;
+	return 0;
+}
+
+static int follow_profile(struct ways *ways)
+{
+	void *nodes = ways->nodes, *frames = ways->frames;
+	int err = grow(&nodes, &ways->nodes_len, profile_count(ways->profile, PROFILE_NODES), sizeof(*ways->nodes));
+
+	ways->nodes = nodes;
+	err = err ? err : grow(&frames, &ways->frames_len, profile_count(ways->profile, PROFILE_FRAMES), 1);
+	ways->frames = frames;
+	if (!err)
+		ways->nodes[0] = (struct found){ 1, 1 };
+	return err;
 }
 
 static bool frame_has_row(struct ways *ways, uint32_t frame)
@@ -106,9 +132,10 @@ static int find(struct ways *ways, uint32_t number)
 
 int ways_add(struct ways *ways, const struct profile_sample *sample, uint64_t early, struct profile_ways *into)
 {
-	int err = find(ways, sample->stack);
+	int err = follow_profile(ways);
 	uint64_t late = early < sample->value ? early : sample->value, row, fp;
 
+	err = err ? err : find(ways, sample->stack);
 	if (err)
 		return err;
 	row = ways->nodes[sample->stack].row - 1;

@@ -16,7 +16,7 @@ struct ways;
 /* Does an unwind row say how to find the caller of a user frame? */
 typedef bool ways_has_row(void *arg, const struct profile_frame *frame);
 
-/* Each frame and stack is looked at once, when the first sample has it. Only while the profile does not grow. */
+/* Each frame and stack is looked at once, when the first sample has it. The profile may grow meanwhile. */
 int ways_new(struct ways **ret, const struct profile *profile, ways_has_row *has_row, void *arg);
 void ways_free(struct ways *ways);
 /* Adds those of a sample; `early` of it were unwound in user space. -ENOMEM. */

@@ -30,7 +30,7 @@
 
 #define SECOND NS_PER_SEC
 #define SECOND_WAITS (200 * NS_PER_MS) /* for names */
-#define WINDOW_WAITS NS_PER_SEC
+#define WINDOW_WAITS (2 * NS_PER_SEC)
 #define STOP_WAITS (300 * NS_PER_MS) /* for tables, and then for names */
 #define DRAIN_MS 4000                /* never reached, but tables are fitted to it */
 #define ERA_NS (3600 * NS_PER_SEC)
@@ -358,7 +358,7 @@ static int cut(struct windows *windows, struct era *era)
 		return err;
 	}
 	windows->tell_by = windows->now.to_ns + SECOND_WAITS;
-	return part_name(era->collect);
+	return part_name(era->collect, era == windows->before);
 }
 
 /* The window that was filled until now waits for its names, and the next one begins. */
@@ -499,10 +499,11 @@ static int begin_again(struct windows *windows, int err)
 
 static int hand_out(struct windows *windows, uint64_t now)
 {
+	int err =
+		windows->before && part_named(windows->before->collect) ? part_name(windows->before->collect, true) : 0;
 	bool all = named(windows);
-	int err = 0;
 
-	if (windows->tell_by && (all || now >= windows->tell_by))
+	if (!err && windows->tell_by && (all || now >= windows->tell_by))
 		err = tell(windows);
 	if (!err && windows->seal_by && (all || now >= windows->seal_by))
 		err = seal(windows);

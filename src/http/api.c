@@ -4,6 +4,7 @@
  * fails may name files of this machine: who asks gets a sentence by the kind of error instead.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -52,6 +53,16 @@ static void reply_body(struct http_reply *reply, const char *type)
 	reply->type = type;
 }
 
+/* What the source has of a range, or of moments within it. */
+static int ask_source(const struct http_request *request, uint64_t from_ns, uint64_t to_ns, struct profile **ret)
+{
+	const struct http_source *source = request->source;
+
+	if (!request->query.offset_to)
+		return source->profile(source->context, from_ns, to_ns, ret);
+	return source->moments ? source->moments(source->context, &request->query, ret) : -ENODATA;
+}
+
 /* The profile of a range after the request's filters; on failure the reply says why. */
 static int get_profile(const struct http_request *request, uint64_t from_ns, uint64_t to_ns, struct http_reply *reply,
 		       struct profile **ret)
@@ -65,7 +76,7 @@ static int get_profile(const struct http_request *request, uint64_t from_ns, uin
 		reply_error(reply, 400, "%s", fail_text());
 		return err;
 	}
-	err = request->source->profile(request->source->context, from_ns, to_ns, &whole);
+	err = ask_source(request, from_ns, to_ns, &whole);
 	if (!err && filter_asked(&request->query.filter)) {
 		err = filter_apply(filter, whole, texts, &profile);
 		profile_free(whole);
@@ -88,7 +99,7 @@ static const char *type_of(const char *format)
 		return "text/html; charset=utf-8";
 	if (!strcmp(format, "speedscope") || !strcmp(format, "firefox"))
 		return "application/json";
-	if (!strcmp(format, "pprof") || !strcmp(format, "wick"))
+	if (!strcmp(format, "pprof") || !strcmp(format, "wick") || !strcmp(format, "page"))
 		return "application/octet-stream";
 	return "text/plain; charset=utf-8";
 }
@@ -107,13 +118,29 @@ static void reply_file(struct http_reply *reply, int err, const char *format, co
 	}
 }
 
+static int write_block(const struct profile *profile, struct buf *out)
+{
+	const struct page page = { .profile = profile };
+
+	return page_data(&page, out);
+}
+
+/* What the page reads: no file that anybody saves. */
+static const struct out_format page_block = { .name = "page", .suffix = ".page", .write = write_block };
+
 static void send_profile(const struct http_request *request, uint64_t from_ns, uint64_t to_ns,
 			 const struct out_format *format, struct http_reply *reply)
 {
 	struct profile *profile = NULL;
 	int err;
 
-	if (get_profile(request, from_ns, to_ns, reply, &profile))
+	err = get_profile(request, from_ns, to_ns, reply, &profile);
+	if (err == -ENODATA && format == &page_block) { /* an answer, not an error: browsers write those down */
+		reply_free(reply);
+		reply_body(reply, "application/octet-stream");
+		reply->status = 204;
+	}
+	if (err)
 		return;
 	err = format->write(profile, &reply->body);
 	profile_free(profile);
@@ -122,7 +149,8 @@ static void send_profile(const struct http_request *request, uint64_t from_ns, u
 
 void api_profile(const struct http_request *request, struct http_reply *reply)
 {
-	const struct out_format *format = out_by_name(request->query.format ? request->query.format : "pprof");
+	const char *name = request->query.format ? request->query.format : "pprof";
+	const struct out_format *format = strcmp(name, page_block.name) ? out_by_name(name) : &page_block;
 
 	if (format)
 		send_profile(request, request->query.from_ns, request->query.to_ns, format, reply);
@@ -252,25 +280,20 @@ void api_metrics(const struct http_request *request, struct http_reply *reply)
 
 void api_page(const struct http_request *request, struct http_reply *reply)
 {
-	struct page page = { 0 };
-	struct profile *profile = NULL;
-	int err;
+	const struct http_source *source = request->source;
+	char words[32];
 
-	if (get_profile(request, request->query.from_ns, request->query.to_ns, reply, &profile))
-		return;
-	page.profile = profile;
-	err = page_shell(&page, "/page.css", "/page.js", &reply->body);
-	profile_free(profile);
-	if (err)
-		reply_failure(reply, err);
-	else
-		reply_body(reply, "text/html; charset=utf-8");
+	snprintf(words, sizeof(words), "%s%s%s", source->greeting ? "live " : "", source->untimed ? "" : "times ",
+		 source->gaps ? "gaps" : "");
+	page_shell("/page.css", "/page.js", words, &reply->body);
+	reply_body(reply, "text/html; charset=utf-8");
 }
 
 void api_style(const struct http_request *request, struct http_reply *reply)
 {
 	(void)request;
 	buf_adds(&reply->body, page_style());
+	buf_adds(&reply->body, page_server_style());
 	reply_body(reply, "text/css; charset=utf-8");
 }
 
@@ -278,6 +301,7 @@ void api_script(const struct http_request *request, struct http_reply *reply)
 {
 	(void)request;
 	buf_adds(&reply->body, page_script());
+	buf_adds(&reply->body, page_server_script());
 	reply_body(reply, "text/javascript; charset=utf-8");
 }
 

@@ -14,7 +14,7 @@
 #include "base/fail.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "http/when.h"
+#include "base/when.h"
 
 const char *const query_names[QUERY_PARAM_COUNT] = {
 #define QUERY_NAME(id, name, help) name,

@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/json.h"
 #include "base/span.h"
 #include "http/curves.h"
 #include "http/metrics.h"
@@ -25,6 +27,8 @@
 #include "profile/filter.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+
+#define NOT_RECORDED "no file is of this time"
 
 struct replay {
 	struct profile **parts;
@@ -78,16 +82,20 @@ void replay_forget(struct replay *replay, size_t count)
 	replay->len -= count;
 }
 
+static uint64_t end_of(const struct profile_meta *meta)
+{
+	uint64_t end_ns;
+
+	return __builtin_add_overflow(meta->wall_ns, meta->duration_ns, &end_ns) ? UINT64_MAX : end_ns;
+}
+
 static bool meets(const struct profile *part, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct profile_meta *meta = profile_meta(part);
-	uint64_t end_ns;
 
 	if (!meta->wall_ns)
 		return true;
-	if (__builtin_add_overflow(meta->wall_ns, meta->duration_ns, &end_ns))
-		end_ns = UINT64_MAX;
-	return meta->wall_ns < to_ns && (end_ns > from_ns || meta->wall_ns == from_ns);
+	return meta->wall_ns < to_ns && (end_of(meta) > from_ns || meta->wall_ns == from_ns);
 }
 
 /* A filter that lets everything through makes a copy. */
@@ -112,9 +120,33 @@ static bool is_timed(const struct profile *profile)
 	return sum && sum == profile_count(profile, PROFILE_EVENTS) - 1;
 }
 
-/* Adds the samples again whose events are within, in us since the start. */
-static int keep_events(struct profile *profile, const struct profile_stacks *stacks, uint64_t from_us, uint64_t to_us)
+/* What is asked for: a range, in ns since 1970, or some milliseconds of every second of it. */
+struct slice {
+	uint64_t from_ns, to_ns;
+	unsigned offset_from, offset_to; /* 0 and 0: all of every second */
+};
+
+static bool is_within(const struct slice *slice, uint64_t at_ns)
 {
+	uint64_t ms = at_ns % NS_PER_SEC / NS_PER_MS;
+
+	return at_ns >= slice->from_ns && at_ns < slice->to_ns &&
+	       (!slice->offset_to || (ms >= slice->offset_from && ms < slice->offset_to));
+}
+
+/* How much of the time before a moment is in those milliseconds. */
+static uint64_t before_ns(const struct slice *slice, uint64_t at_ns)
+{
+	uint64_t from = slice->offset_from * NS_PER_MS, to = slice->offset_to * NS_PER_MS, rest = at_ns % NS_PER_SEC;
+
+	rest = rest < from ? from : rest > to ? to : rest;
+	return slice->offset_to ? at_ns / NS_PER_SEC * (to - from) + rest - from : at_ns;
+}
+
+/* Adds the samples again whose events are within. Times are in us: so is the slice. */
+static int keep_events(struct profile *profile, const struct profile_stacks *stacks, const struct slice *slice)
+{
+	uint64_t wall_ns = profile_meta(profile)->wall_ns;
 	autofree uint32_t *nodes = calloc(stacks->nodes_len, sizeof(*nodes));
 
 	if (!nodes)
@@ -128,7 +160,7 @@ static int keep_events(struct profile *profile, const struct profile_stacks *sta
 		struct profile_event event = stacks->events[i];
 		struct profile_sample sample = stacks->samples[event.sample];
 
-		if (event.time_us < from_us || event.time_us >= to_us)
+		if (!is_within(slice, wall_ns + event.time_us * NS_PER_US))
 			continue;
 		sample.stack = nodes[sample.stack];
 		sample.value = 1;
@@ -139,48 +171,53 @@ static int keep_events(struct profile *profile, const struct profile_stacks *sta
 	return 0;
 }
 
-/* Leaves what was sampled from one moment up to another. Times are in us: the range is rounded to these. */
-static int cut(struct profile *profile, uint64_t from_ns, uint64_t to_ns)
+/* Leaves what was sampled then. -ENODATA if moments are asked for and are not known. */
+static int cut(struct profile *profile, const struct slice *slice)
 {
 	struct profile_meta *meta = profile_meta(profile);
-	uint64_t start = from_ns > meta->wall_ns ? from_ns - meta->wall_ns : 0, end = to_ns - meta->wall_ns;
+	uint64_t end_ns = end_of(meta);
+	struct slice part = *slice;
 	struct profile_stacks stacks = { 0 };
 	int err;
 
-	if (!meta->wall_ns || (!start && end >= meta->duration_ns) || !is_timed(profile))
+	if (!meta->wall_ns || !is_timed(profile))
+		return slice->offset_to ? -ENODATA : 0;
+	part.from_ns = part.from_ns > meta->wall_ns ? part.from_ns : meta->wall_ns;
+	part.to_ns = part.to_ns < end_ns ? part.to_ns : end_ns;
+	if (!slice->offset_to && slice->from_ns <= meta->wall_ns && slice->to_ns >= end_ns)
 		return 0;
 	err = profile_take_stacks(profile, &stacks);
-	err = err ? err : keep_events(profile, &stacks, start / NS_PER_US, end / NS_PER_US);
+	err = err ? err : keep_events(profile, &stacks, slice);
 	profile_stacks_free(&stacks);
-	meta->duration_ns = (end < meta->duration_ns ? end : meta->duration_ns) - start;
+	meta->duration_ns =
+		part.to_ns > part.from_ns ? before_ns(&part, part.to_ns) - before_ns(&part, part.from_ns) : 0;
 	return err;
 }
 
-static int add_part(struct profile **sum, const struct profile *from, uint64_t from_ns, uint64_t to_ns)
+static int add_part(struct profile **sum, const struct profile *from, const struct slice *slice)
 {
 	static const struct filter_options everything = { 0 };
 	struct profile *part = NULL;
 	int err = copy_profile(from, &everything, &part);
 
-	err = err ? err : cut(part, from_ns, to_ns);
+	err = err ? err : cut(part, slice);
 	if (!err && !*sum) {
 		*sum = part;
 		return 0;
 	}
 	err = err ? err : merge_into(*sum, part);
 	profile_free(part);
-	return err;
+	return err == -ENODATA ? 0 : err;
 }
 
-static int replay_profile(void *context, uint64_t from_ns, uint64_t to_ns, struct profile **ret)
+static int add_parts(const struct replay *replay, const struct slice *slice, struct profile **ret)
 {
-	const struct replay *replay = context;
 	struct profile *sum = NULL;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < replay->len; i++)
-		if (meets(replay->parts[i], from_ns, to_ns))
-			err = add_part(&sum, replay->parts[i], from_ns, to_ns);
+		if (meets(replay->parts[i], slice->from_ns, slice->to_ns))
+			err = add_part(&sum, replay->parts[i], slice);
 	if (err)
 		profile_free(sum);
 	else if (!sum)
@@ -188,6 +225,18 @@ static int replay_profile(void *context, uint64_t from_ns, uint64_t to_ns, struc
 	else
 		*ret = sum;
 	return err;
+}
+
+static int replay_profile(void *context, uint64_t from_ns, uint64_t to_ns, struct profile **ret)
+{
+	return add_parts(context, &(struct slice){ .from_ns = from_ns, .to_ns = to_ns }, ret);
+}
+
+static int replay_moments(void *context, const struct query *query, struct profile **ret)
+{
+	const struct slice slice = { query->from_ns, query->to_ns, query->offset_from, query->offset_to };
+
+	return add_parts(context, &slice, ret);
 }
 
 static int get_filtered(void *context, const struct query *query, struct profile **ret)
@@ -232,23 +281,68 @@ static bool get_range(const struct profile *profile, const struct query *query, 
 	return profile_meta(profile)->wall_ns && *ret_from < *ret_to;
 }
 
+/* What passes, and the range that curves are of, which does not depend on what passes. */
+static int get_timed(void *context, const struct query *query, struct profile **ret, uint64_t *ret_from,
+		     uint64_t *ret_to)
+{
+	struct profile *whole = NULL;
+	int err = replay_profile(context, query->from_ns, query->to_ns, &whole);
+
+	if (!err && !get_range(whole, query, ret_from, ret_to))
+		err = -ENODATA;
+	err = err ? err : copy_profile(whole, &query->filter, ret);
+	profile_free(whole);
+	return err;
+}
+
+/* By node, whether a function of that name is on the stack. */
+static int mark_function(const struct profile *profile, const char *fn, bool **ret)
+{
+	uint32_t count = profile_count(profile, PROFILE_NODES);
+	bool *marks = calloc(count, sizeof(*marks));
+	autobuf struct buf text = { 0 };
+
+	if (!marks)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < count; i++) { /* a parent's number is smaller */
+		const struct profile_node *node = profile_node(profile, i);
+
+		buf_clear(&text);
+		out_frame_text(profile, node->frame, &text);
+		marks[i] = marks[node->parent] || (text.len == strlen(fn) && !memcmp(text.data, fn, text.len));
+	}
+	*ret = marks;
+	return buf_error(&text);
+}
+
+static int add_curves(struct curves *curves, const struct profile *profile, const struct query *query)
+{
+	const char *by = query->by || query->fn ? query->by : "process";
+	autofree bool *marks = NULL;
+	int err = query->fn ? mark_function(profile, query->fn, &marks) : 0;
+
+	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++) {
+		uint32_t sample = profile_event(profile, i)->sample;
+		size_t len = 0;
+		const char *name;
+
+		if (marks && !marks[profile_sample(profile, sample)->stack])
+			continue;
+		name = by ? summary_name(profile, sample, by, &len) : query->fn;
+		err = curves_add(curves, name, by ? len : strlen(name), event_ns(profile, i), 1);
+	}
+	return err;
+}
+
 static int replay_series(void *context, const struct query *query, struct buf *out)
 {
-	const char *by = query->by ? query->by : "process";
 	struct profile *profile = NULL;
 	struct curves *curves = NULL;
 	uint64_t from_ns, to_ns;
-	int err = get_filtered(context, query, &profile);
+	int err = get_timed(context, query, &profile, &from_ns, &to_ns);
 
-	if (!err && !get_range(profile, query, &from_ns, &to_ns))
-		err = -ENODATA;
 	err = err ? err : curves_new(&curves, from_ns, to_ns, query->cells);
-	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++) {
-		size_t len;
-		const char *name = summary_name(profile, profile_event(profile, i)->sample, by, &len);
-
-		err = curves_add(curves, name, len, event_ns(profile, i), 1);
-	}
+	err = err ? err : add_curves(curves, profile, query);
 	err = err ? err : curves_write(curves, out);
 	curves_free(curves);
 	profile_free(profile);
@@ -258,19 +352,59 @@ static int replay_series(void *context, const struct query *query, struct buf *o
 static int replay_heat(void *context, const struct query *query, struct buf *out)
 {
 	struct profile *profile = NULL;
+	autofree bool *marks = NULL;
 	struct heat *heat = NULL;
 	uint64_t from_ns, to_ns;
-	int err = get_filtered(context, query, &profile);
+	int err = get_timed(context, query, &profile, &from_ns, &to_ns);
 
-	if (!err && !get_range(profile, query, &from_ns, &to_ns))
-		err = -ENODATA;
 	err = err ? err : heat_new(&heat, from_ns, to_ns);
+	if (!err && query->fn)
+		err = mark_function(profile, query->fn, &marks);
 	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++)
-		heat_add(heat, event_ns(profile, i), 1);
+		if (!marks || marks[profile_sample(profile, profile_event(profile, i)->sample)->stack])
+			heat_add(heat, event_ns(profile, i), 1);
 	err = err ? err : heat_write(heat, out);
 	heat_free(heat);
 	profile_free(profile);
 	return err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct profile_meta *const *left = a, *const *right = b;
+
+	return (*left)->wall_ns < (*right)->wall_ns ? -1 : (*left)->wall_ns > (*right)->wall_ns;
+}
+
+/* Between one file and the next. */
+static int replay_gaps(void *context, const struct query *query, struct buf *out)
+{
+	const struct replay *replay = context;
+	autofree const struct profile_meta **list = calloc(replay->len + 1, sizeof(*list));
+	struct json json = { .out = out };
+	uint64_t end_ns = UINT64_MAX;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < replay->len; i++)
+		list[i] = profile_meta(replay->parts[i]);
+	qsort(list, replay->len, sizeof(*list), by_start);
+	json_array(&json, NULL);
+	for (size_t i = 0; i < replay->len; i++) {
+		if (list[i]->wall_ns > end_ns && list[i]->wall_ns > query->from_ns && end_ns < query->to_ns) {
+			json_object(&json, NULL);
+			json_u64(&json, "from_ms", end_ns / NS_PER_MS);
+			json_u64(&json, "to_ms", list[i]->wall_ns / NS_PER_MS);
+			json_text(&json, "why", NOT_RECORDED, strlen(NOT_RECORDED));
+			json_u64(&json, "windows", 0);
+			json_end(&json, '}');
+		}
+		end_ns = list[i]->wall_ns && (end_ns == UINT64_MAX || end_of(list[i]) > end_ns) ? end_of(list[i])
+												: end_ns;
+	}
+	json_end(&json, ']');
+	buf_addc(out, '\n');
+	return buf_error(out);
 }
 
 static int replay_metrics(void *context, struct metrics *metrics)
@@ -304,11 +438,18 @@ static int replay_ready(void *context, struct buf *note)
 
 struct http_source replay_source(struct replay *replay)
 {
+	bool timed = false;
+
+	for (size_t i = 0; i < replay->len; i++)
+		timed |= profile_meta(replay->parts[i])->wall_ns && profile_count(replay->parts[i], PROFILE_EVENTS) > 1;
 	return (struct http_source){ .context = replay,
+				     .untimed = !timed,
 				     .profile = replay_profile,
+				     .moments = replay_moments,
 				     .processes = replay_processes,
 				     .series = replay_series,
 				     .heat = replay_heat,
+				     .gaps = replay_gaps,
 				     .ready = replay_ready,
 				     .metrics = replay_metrics };
 }

@@ -17,7 +17,7 @@
 #define ERROR_MAX 400
 
 const struct route routes[] = {
-	{ "GET", "/", ROUTE_WORK, RANGE, api_page },
+	{ "GET", "/", 0, 0, api_page },
 	{ "GET", "/page.css", ROUTE_OPEN, 0, api_style },
 	{ "GET", "/page.js", ROUTE_OPEN, 0, api_script },
 	{ "GET", "/login", ROUTE_OPEN, 0, api_login_form },
@@ -25,7 +25,7 @@ const struct route routes[] = {
 	{ "GET", "/healthz", ROUTE_OPEN, 0, api_health },
 	{ "GET", "/readyz", ROUTE_OPEN, 0, api_ready },
 	{ "GET", "/metrics", ROUTE_WORK, 0, api_metrics },
-	{ "GET", "/api/profile", ROUTE_WORK, RANGE | QUERY_TAKES(FORMAT), api_profile },
+	{ "GET", "/api/profile", ROUTE_WORK, RANGE | QUERY_TAKES(FORMAT) | QUERY_TAKES(OFFSETS), api_profile },
 	{ "GET", "/api/diff", ROUTE_WORK, RANGE | QUERY_TAKES(AGAINST) | QUERY_TAKES(FORMAT), api_diff },
 	{ "GET", "/api/processes", ROUTE_WORK, RANGE, api_processes },
 	{ "GET", "/api/series", ROUTE_WORK, CURVES, api_series },

@@ -17,12 +17,13 @@ struct query;
 
 struct http_source {
 	void *context;
-	bool live; /* it grows: the profile of the next seconds can be waited for */
+	bool live;    /* it grows: the profile of the next seconds can be waited for */
+	bool untimed; /* it is not known when samples were taken: no curves, no heat map */
 
 	/* What was sampled from one moment up to another, in ns since 1970; the caller frees it. */
 	int (*profile)(void *context, uint64_t from_ns, uint64_t to_ns, struct profile **ret);
 	/*
-	 * Of that range what fell into these milliseconds of its second: exactly those moments, or -ENODATA if it is not
+	 * Of that range what fell into these milliseconds of its seconds: exactly those, or -ENODATA if it is not
 	 * known when samples were taken. NULL: no moments are kept.
 	 */
 	int (*moments)(void *context, const struct query *query, struct profile **ret);

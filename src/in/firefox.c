@@ -35,7 +35,8 @@ struct firefox {
 	uint32_t categories[CATEGORIES_MAX]; /* kinds of frames */
 	size_t categories_len;
 	struct firefox_samples samples;
-	uint32_t *nodes; /* of the stacks of `nodes_of` */
+	struct stack_types types; /* units of the weights of threads */
+	uint32_t *nodes;          /* of the stacks of `nodes_of` */
 	size_t nodes_len;
 	struct buf text;
 	uint64_t sum, count, threads;
@@ -276,6 +277,17 @@ static void add_samples(struct firefox *firefox, struct thread *thread)
 	}
 }
 
+static struct span unit_of(const struct firefox *firefox)
+{
+	static const struct span units[] = {
+		[FIREFOX_SAMPLES] = { "samples", 7 },
+		[FIREFOX_BYTES] = { "bytes", 5 },
+		[FIREFOX_MS] = { "nanoseconds", 11 },
+	};
+
+	return units[firefox->samples.weight.len ? firefox->samples.unit : FIREFOX_SAMPLES];
+}
+
 /* One thread. Its own tables, if it has any, hide the shared ones. */
 static void read_thread(struct firefox *firefox, uint64_t pid, uint32_t process_name)
 {
@@ -311,7 +323,8 @@ static void read_thread(struct firefox *firefox, uint64_t pid, uint32_t process_
 		add_stacks(firefox, &own);
 	}
 	if (samples_at && !json->bad) {
-		add_samples(firefox, &thread);
+		if (stack_type(&firefox->types, firefox->profile, unit_of(firefox)))
+			add_samples(firefox, &thread);
 		firefox->threads++;
 	}
 	firefox_tables_free(&own);
@@ -472,16 +485,18 @@ static int read_all(struct firefox *firefox)
 
 static int finish(struct firefox *firefox)
 {
-	if (firefox->request->type)
-		return fail_plain(-EINVAL, "--type: '%s' is not in it: it has one kind of values only",
-				  firefox->request->type);
-	profile_meta(firefox->profile)->unit = profile_string(firefox->profile, "samples");
+	int err = stack_types_end(&firefox->types, firefox->profile, firefox->request);
+
+	if (err)
+		return err;
+	profile_meta(firefox->profile)->unit =
+		firefox->types.chosen ? firefox->types.chosen : profile_string(firefox->profile, "samples");
 	return profile_add_counter(firefox->profile, "total", "counted", firefox->sum) ? out_of_memory() : 0;
 }
 
 int in_firefox(struct profile **ret, const void *data, size_t len, struct in_request *request)
 {
-	struct firefox firefox = { .request = request };
+	struct firefox firefox = { .request = request, .types.wanted = request->type };
 	int err = profile_new(&firefox.profile);
 
 	json_in_init(&firefox.json, data, len);

@@ -10,6 +10,7 @@
 
 #include "profile/profile.h"
 
+#define NS_PER_MS 1000000u
 #define ROWS_MAX (64u << 20)
 #define NUMBER_MAX 9007199254740992.0
 
@@ -133,7 +134,13 @@ static void read_rows(struct json_in *json, const struct wanted *const *places)
 	}
 }
 
-static void read_table(struct json_in *json, const struct wanted *wanted)
+static enum firefox_unit unit_of(struct span type)
+{
+	return span_is(type, "bytes") ? FIREFOX_BYTES : span_is(type, "tracing-ms") ? FIREFOX_MS : FIREFOX_SAMPLES;
+}
+
+/* `ret_unit`, where it is asked for: what weights are in. */
+static void read_table(struct json_in *json, const struct wanted *wanted, enum firefox_unit *ret_unit)
 {
 	const struct wanted *places[COLUMNS_MAX] = { 0 };
 	struct span key;
@@ -147,6 +154,8 @@ static void read_table(struct json_in *json, const struct wanted *wanted)
 			read_schema(json, wanted, places);
 		else if (span_is(key, "data"))
 			read_rows(json, places);
+		else if (ret_unit && span_is(key, "weightType") && json_in_peek(json) == '"')
+			*ret_unit = unit_of(json_in_text(json));
 		else
 			json_in_skip(json);
 	}
@@ -174,15 +183,15 @@ bool firefox_tables_read(struct json_in *json, struct profile *profile, struct s
 	const struct wanted sources[] = { { "filename", &ret->source_file, 1 }, { 0 } };
 
 	if (span_is(key, "stackTable"))
-		read_table(json, stacks);
+		read_table(json, stacks, NULL);
 	else if (span_is(key, "frameTable"))
-		read_table(json, frames);
+		read_table(json, frames, NULL);
 	else if (span_is(key, "funcTable"))
-		read_table(json, functions);
+		read_table(json, functions, NULL);
 	else if (span_is(key, "resourceTable"))
-		read_table(json, resources);
+		read_table(json, resources, NULL);
 	else if (span_is(key, "sources") && json_in_peek(json) == '{')
-		read_table(json, sources);
+		read_table(json, sources, NULL);
 	else if (span_is(key, "stringArray") || span_is(key, "stringTable"))
 		firefox_strings_read(json, profile, &ret->strings);
 	else
@@ -190,15 +199,28 @@ bool firefox_tables_read(struct json_in *json, struct profile *profile, struct s
 	return true;
 }
 
-void firefox_samples_read(struct json_in *json, struct firefox_samples *ret)
+static void read_samples(struct json_in *json, struct firefox_samples *ret, unsigned weight_scale)
 {
 	const struct wanted wanted[] = { { "stack", &ret->stack, 1 },
 					 { "time", &ret->time, 1000 },
 					 { "timeDeltas", &ret->delta, 1000 },
-					 { "weight", &ret->weight, 1 },
+					 { "weight", &ret->weight, weight_scale },
 					 { 0 } };
 
-	read_table(json, wanted);
+	read_table(json, wanted, &ret->unit);
+}
+
+/* That weights are times is known when they are read: then they are read again, so that their fractions are kept. */
+void firefox_samples_read(struct json_in *json, struct firefox_samples *ret)
+{
+	const char *mark = json_in_mark(json);
+
+	read_samples(json, ret, 1);
+	if (json->bad || ret->unit != FIREFOX_MS || !ret->weight.len)
+		return;
+	firefox_samples_free(ret);
+	json_in_goto(json, mark);
+	read_samples(json, ret, NS_PER_MS);
 }
 
 void firefox_tables_free(struct firefox_tables *tables)

@@ -34,8 +34,11 @@ struct firefox_tables {
 	struct firefox_column resource_name, source_file;
 };
 
+enum firefox_unit { FIREFOX_SAMPLES, FIREFOX_BYTES, FIREFOX_MS };
+
 struct firefox_samples {
-	struct firefox_column stack, time, delta, weight;
+	struct firefox_column stack, time, delta, weight; /* of FIREFOX_MS in nanoseconds */
+	enum firefox_unit unit;
 };
 
 /* Each reads the value that comes next; what is wrong is in json->bad. */

@@ -28,7 +28,7 @@ static const struct {
 	{ "PERFILE2", 8, "it is perf's data", "perf script makes text of it, which is read" },
 	{ "\x7f"
 	  "ELF",
-	  4, "it is a program", "wick convert(1) names what is read" },
+	  4, "it is a program", "wick-convert(1) names what is read" },
 };
 
 /* One byte of it is enough: a .wick file that was damaged should be called that. */

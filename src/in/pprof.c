@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads pprof's format, of whatever made it. In: the protocol buffer, unpacked. Out: a profile of one of its types of
- * values, or words that name the byte or the id that is wrong.
+ * Reads pprof's format, of whatever made it. In: the protocol buffer, unpacked. Out: a profile of all its types of
+ * values, of which one is shown, or words that name the byte or the id that is wrong.
  *
  * Which type: the one that --type names, else the file's default, else the last, as pprof does. If that is nothing but
- * the number of samples times the period, the samples are read and the period is kept: nothing is lost, and what is
- * written of it has both again.
+ * the number of samples times the period, the samples are shown. What wick itself would write again of samples and
+ * period is not kept twice.
  */
 #include "in/in.h"
 
@@ -21,13 +21,14 @@
 #include "profile/profile.h"
 
 #define FRAMES_MAX (16u << 20)
+#define LABEL_UNIT_MAX 64 /* bytes: each number has its own */
 
 struct pprof {
 	struct profile *profile;
 	struct in_request *request;
 	struct pprof_file file;
 	const void *data;
-	size_t type;      /* index of the values that are read */
+	size_t type;      /* index of the values that are shown */
 	uint32_t *frames; /* of all locations that were met */
 	size_t frames_len, frames_cap;
 	struct stack stack;
@@ -37,7 +38,7 @@ struct pprof {
 };
 
 struct sample {
-	uint64_t values[PPROF_TYPES_MAX];
+	uint64_t values[TYPES_MAX];
 	size_t values_len;
 };
 
@@ -258,11 +259,27 @@ static int push_location(struct pprof *pprof, uint64_t id)
 	return err;
 }
 
+/* A number as the text that a label has, with its unit. */
+static uint32_t add_number(struct pprof *pprof, int64_t number, struct span unit)
+{
+	autobuf struct buf whole = { 0 };
+
+	buf_addf(&whole, "%" PRId64, number);
+	if (unit.len) {
+		const char *text;
+		size_t len;
+
+		text = profile_text(pprof->profile, stack_unescape(pprof->profile, unit, &pprof->text), &len);
+		buf_addc(&whole, ' ');
+		buf_add(&whole, text, len < LABEL_UNIT_MAX ? len : LABEL_UNIT_MAX);
+	}
+	return buf_error(&whole) ? PROFILE_FULL : profile_bytes(pprof->profile, whole.data, whole.len);
+}
+
 /* Who the sample is of are fields of the model; other labels are labels. */
 static void set_label(struct pprof *pprof, struct profile_sample *ret, struct span key, struct span text,
 		      uint64_t number, uint64_t unit)
 {
-	struct span unit_text = string_at(pprof, unit);
 	uint64_t value = number;
 	bool is_number = text.len ? span_u64(text, &value) : true;
 	uint32_t key_number;
@@ -280,18 +297,12 @@ static void set_label(struct pprof *pprof, struct profile_sample *ret, struct sp
 		return;
 	}
 	key_number = stack_unescape(pprof->profile, key, &pprof->text);
-	buf_clear(&pprof->text);
-	if (!text.len) {
-		buf_addf(&pprof->text, "%" PRId64 "%s%.*s", (int64_t)number, unit_text.len ? " " : "",
-			 (int)(unit_text.len < 64 ? unit_text.len : 64), unit_text.data);
-		text = (struct span){ pprof->text.data, pprof->text.len };
+	if (!text.len)
+		ret->labels = profile_add_number(pprof->profile, ret->labels, key_number,
+						 add_number(pprof, (int64_t)number, string_at(pprof, unit)));
+	else
 		ret->labels = profile_add_label(pprof->profile, ret->labels, key_number,
-						profile_bytes(pprof->profile, text.data, text.len));
-	} else {
-		uint32_t value_number = stack_unescape(pprof->profile, text, &pprof->text);
-
-		ret->labels = profile_add_label(pprof->profile, ret->labels, key_number, value_number);
-	}
+						stack_unescape(pprof->profile, text, &pprof->text));
 }
 
 static int read_label(struct pprof *pprof, struct span bytes, struct profile_sample *ret)
@@ -363,8 +374,10 @@ static int read_locations(struct pprof *pprof, const struct proto_field *field)
 	return err;
 }
 
-static int finish_sample(struct pprof *pprof, struct profile_sample *sample)
+static int finish_sample(struct pprof *pprof, struct profile_sample *sample, const struct sample *values)
 {
+	uint32_t number;
+
 	if (!sample->process && sample->comm &&
 	    stack_owner(pprof->profile, sample->comm, &sample->comm, &sample->process))
 		return full();
@@ -373,7 +386,8 @@ static int finish_sample(struct pprof *pprof, struct profile_sample *sample)
 	sample->stack = stack_node(&pprof->stack, pprof->profile);
 	if (!span_add(&pprof->sum, sample->value))
 		return fail_plain(-EINVAL, "sample %zu: the values add up to more than can be", pprof->number);
-	if (profile_add_sample(pprof->profile, sample) == PROFILE_FULL)
+	number = profile_add_sample(pprof->profile, sample);
+	if (number == PROFILE_FULL || types_add(pprof->profile, number, values->values))
 		return full();
 	pprof->count++;
 	return 0;
@@ -400,7 +414,7 @@ static int read_sample(struct pprof *pprof, struct span bytes)
 		else if (field.number == 3)
 			err = read_label(pprof, field.bytes, &sample);
 	}
-	return err ? err : finish_sample(pprof, &sample);
+	return err ? err : finish_sample(pprof, &sample, &values);
 }
 
 /* ---- Types ---- */
@@ -440,20 +454,26 @@ static bool is_exact(struct pprof *pprof, struct span bytes)
 	return ratio->exact;
 }
 
+static bool is_product(const struct pprof *pprof, size_t type, size_t samples)
+{
+	struct ratio ratio = { .pprof = *pprof, .samples = samples, .exact = true };
+
+	if (!pprof->file.period || pprof->file.period > INT64_MAX)
+		return false;
+	ratio.pprof.type = type;
+	each_sample(&ratio.pprof, is_exact);
+	return ratio.exact;
+}
+
 /* If the type is the samples times the period, take the samples. */
 static void prefer_samples(struct pprof *pprof)
 {
-	struct ratio ratio = { .pprof = *pprof, .exact = true };
 	size_t samples = 0;
 
 	while (samples < pprof->file.types_len &&
 	       (samples == pprof->type || !is_type(pprof, samples, "samples", "count")))
 		samples++;
-	if (samples == pprof->file.types_len || !pprof->file.period || pprof->file.period > INT64_MAX)
-		return;
-	ratio.samples = samples;
-	each_sample(&ratio.pprof, is_exact);
-	if (ratio.exact)
+	if (samples < pprof->file.types_len && is_product(pprof, pprof->type, samples))
 		pprof->type = samples;
 }
 
@@ -467,19 +487,23 @@ static void list_types(const struct pprof *pprof, size_t but, struct buf *ret)
 	}
 }
 
+static bool is_default(const struct pprof *pprof, size_t index)
+{
+	return pprof->file.default_type &&
+	       span_equal(string_at(pprof, pprof->file.default_type), string_at(pprof, pprof->file.types[index].type));
+}
+
 static int choose_type(struct pprof *pprof)
 {
 	const struct pprof_file *file = &pprof->file;
 	const char *wanted = pprof->request->type;
 	autobuf struct buf names = { 0 };
-	size_t default_type = file->types_len - 1;
+	size_t default_type = 0;
 
 	if (!file->types_len)
 		return fail_plain(-EINVAL, "a pprof profile without a type of its values");
-	if (file->default_type)
-		for (size_t i = 0; i < file->types_len; i++)
-			if (file->types[i].type == file->default_type)
-				default_type = i;
+	while (default_type < file->types_len - 1 && !is_default(pprof, default_type))
+		default_type++;
 	pprof->type = default_type;
 	if (!wanted) {
 		prefer_samples(pprof);
@@ -498,6 +522,51 @@ static int choose_type(struct pprof *pprof)
 	list_types(pprof, SIZE_MAX, &names);
 	fail_plain(-EINVAL, "--type: '%s' is not in it", wanted);
 	return fail_hint(-EINVAL, "it has %s", names.data ? names.data : "");
+}
+
+/* Whether wick writes the same types again of what is shown, its unit and its period: then these are not kept. */
+static bool are_own(const struct pprof *pprof)
+{
+	const struct pprof_file *file = &pprof->file;
+	struct span type = string_at(pprof, file->types[0].type), unit = string_at(pprof, file->types[0].unit);
+	bool samples = is_type(pprof, 0, "samples", "count");
+
+	if (pprof->type || file->types_len > 2 || !is_default(pprof, file->types_len - 1) ||
+	    (pprof->request->type && file->types_len > 1))
+		return false;
+	if (file->types_len == 1)
+		return !file->period && !string_at(pprof, file->period_type.type).len &&
+		       !string_at(pprof, file->period_type.unit).len &&
+		       (samples || (type.len && unit.len && !span_is(unit, "samples")));
+	return samples && (is_type(pprof, 1, "cpu", "nanoseconds") || is_type(pprof, 1, "cycles", "count")) &&
+	       span_equal(string_at(pprof, file->types[1].type), string_at(pprof, file->period_type.type)) &&
+	       span_equal(string_at(pprof, file->types[1].unit), string_at(pprof, file->period_type.unit)) &&
+	       is_product(pprof, 1, 0);
+}
+
+static uint32_t add_name(struct pprof *pprof, uint64_t number)
+{
+	return stack_unescape(pprof->profile, string_at(pprof, number), &pprof->text);
+}
+
+static int keep_types(struct pprof *pprof)
+{
+	struct profile_meta *meta = profile_meta(pprof->profile);
+	const struct pprof_file *file = &pprof->file;
+	struct type list[TYPES_MAX];
+
+	if (are_own(pprof))
+		return 0;
+	for (size_t i = 0; i < file->types_len; i++)
+		list[i] = (struct type){ add_name(pprof, file->types[i].type), add_name(pprof, file->types[i].unit) };
+	/* Who asks for one wants to see it elsewhere, too. */
+	meta->default_type = pprof->request->type ? list[pprof->type].name : add_name(pprof, file->default_type);
+	meta->period_type = add_name(pprof, file->period_type.type);
+	meta->period_unit = add_name(pprof, file->period_type.unit);
+	if (types_set(pprof->profile, list, (uint32_t)file->types_len, (uint32_t)pprof->type))
+		return full();
+	types_name(pprof->profile, (uint32_t)pprof->type);
+	return 0;
 }
 
 /* ---- All of it ---- */
@@ -528,7 +597,10 @@ static void set_meta(struct pprof *pprof)
 	meta->period = pprof->file.period <= INT64_MAX ? pprof->file.period : 0;
 	meta->drop_frames = add_string(pprof, pprof->file.drop_frames);
 	meta->keep_frames = add_string(pprof, pprof->file.keep_frames);
+	meta->doc_url = add_string(pprof, pprof->file.doc_url);
 	meta->remarks = add_remarks(pprof);
+	if (profile_types(pprof->profile)->len)
+		return;
 	if (samples) {
 		meta->unit = profile_string(pprof->profile, "samples");
 		meta->event = add_string(pprof, pprof->file.period_type.type);
@@ -536,6 +608,17 @@ static void set_meta(struct pprof *pprof)
 		meta->unit = add_string(pprof, type->unit);
 		meta->event = add_string(pprof, type->type);
 	}
+}
+
+/* The first mapping is that of the program. Its file comes first, so that what is written of it says the same. */
+static void add_program(struct pprof *pprof)
+{
+	struct pprof_mapping *mapping = pprof->file.mappings;
+	uint32_t kind = pprof->file.mappings_len ? stack_kind_at(string_at(pprof, mapping->path), mapping->start)
+						 : FRAME_KERNEL;
+
+	if (kind == FRAME_USER)
+		add_file(pprof, mapping, kind);
 }
 
 static int read_samples(struct pprof *pprof)
@@ -568,6 +651,9 @@ static int read_file(struct pprof *pprof, size_t len)
 	if (err && !damage)
 		return err;
 	err = choose_type(pprof);
+	err = err ? err : keep_types(pprof);
+	if (!err)
+		add_program(pprof);
 	err = err ? err : read_samples(pprof);
 	if (!err && damage && !pprof->request->salvaged) {
 		fail_plain(damage, "byte %zu: cut off or damaged there", pprof->file.end);

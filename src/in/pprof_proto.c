@@ -124,7 +124,7 @@ static int read_type(struct span bytes, struct pprof_type *ret)
 
 static int add_type(struct pprof_file *file, struct span bytes)
 {
-	if (file->types_len == PPROF_TYPES_MAX)
+	if (file->types_len == TYPES_MAX)
 		return -EINVAL;
 	return read_type(bytes, &file->types[file->types_len++]);
 }
@@ -267,6 +267,9 @@ static int add_number(struct pprof_file *file, const struct proto_field *field)
 		break;
 	case 14:
 		file->default_type = field->value;
+		break;
+	case 15:
+		file->doc_url = field->value;
 		break;
 	default:
 		break;

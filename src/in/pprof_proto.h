@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/span.h"
+#include "profile/types.h"
 
 /* A field of a message. */
 struct proto_field {
@@ -52,8 +53,6 @@ struct pprof_function {
 	uint64_t name, system_name, file, start_line;
 };
 
-#define PPROF_TYPES_MAX 64
-
 struct pprof_file {
 	struct span *strings;
 	struct pprof_mapping *mappings;
@@ -62,11 +61,11 @@ struct pprof_file {
 	struct pprof_line *lines;
 	size_t strings_len, mappings_len, locations_len, functions_len, lines_len;
 	struct map mapping_ids, location_ids, function_ids; /* id → index + 1 */
-	struct pprof_type types[PPROF_TYPES_MAX], period_type;
+	struct pprof_type types[TYPES_MAX], period_type;
 	size_t types_len;
 	uint64_t default_type, period, time_ns, duration_ns;
-	uint64_t drop_frames, keep_frames; /* strings */
-	uint64_t *comments;                /* the same */
+	uint64_t drop_frames, keep_frames, doc_url; /* strings */
+	uint64_t *comments;                         /* the same */
 	size_t comments_len;
 	size_t samples;
 	size_t end; /* up to this byte it could be read */

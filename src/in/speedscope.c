@@ -2,7 +2,8 @@
 /*
  * Reads speedscope's own format: frames that all share, and profiles, each of samples with weights or of events that
  * open and close frames. In: JSON from anybody. Out: a profile of all those that have the unit of the first;
- * with several, each one's name is that of its samples. Time becomes nanoseconds, so that fractions of milliseconds
+ * with several, each one's name is that of its samples. Of several by wick each is of another type, which its name
+ * begins with. Time becomes nanoseconds, so that fractions of milliseconds
  * are kept.
  *
  * Members stand in any order: where the parts are is found in a first pass, which also checks that all of it is JSON.
@@ -362,6 +363,14 @@ static struct part find_parts(struct speedscope *scope)
 	return part;
 }
 
+static struct span type_of(const struct speedscope *scope)
+{
+	struct span name = { scope->name.data ? scope->name.data : "", scope->name.len };
+	const char *end = memmem(name.data, name.len, ": ", 2);
+
+	return end ? (struct span){ name.data, (size_t)(end - name.data) } : name;
+}
+
 static void read_profile(struct speedscope *scope)
 {
 	/* What is cut off here has its beginning, and only that can be salvaged. */
@@ -372,10 +381,12 @@ static void read_profile(struct speedscope *scope)
 
 	if (cut && !scope->request->salvage)
 		return;
-	if (!stack_type(&scope->types, scope->profile, unit))
+	if (!stack_type(&scope->types, scope->profile, scope->by_wick && scope->profiles > 1 ? type_of(scope) : unit))
 		return;
 	scope->factor = factor_of(unit, &becomes);
 	profile_meta(scope->profile)->unit = profile_string(scope->profile, becomes);
+	if (scope->by_wick && scope->profiles > 1)
+		profile_meta(scope->profile)->event = scope->types.chosen;
 	json->bad = NULL;
 	if (part.evented && part.events)
 		read_evented(scope, &part);

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
+#include "in/stack.h"
 #include "profile/profile.h"
 #include "profile/wick_format.h"
 
@@ -38,6 +39,8 @@ struct reader {
 	uint32_t processes;                /* how many there will be */
 	struct source *sources;            /* of frames, by their numbers in the file */
 	size_t sources_len, sources_taken;
+	uint32_t *label_numbers; /* label sets of the file whose own pair is a number */
+	size_t label_numbers_len, label_numbers_taken;
 	bool salvage; /* of a section that is cut off, read what is there */
 };
 
@@ -178,10 +181,14 @@ static uint32_t get_label(struct reader *reader)
 	uint32_t rest = get_index(reader, PROFILE_LABELS);
 	uint32_t key = get_text(reader);
 	uint32_t value = get_text(reader);
-	uint32_t number = profile_add_label(reader->profile, rest, key, value);
+	bool is_number = reader->label_numbers_taken < reader->label_numbers_len &&
+			 reader->label_numbers[reader->label_numbers_taken] == reader->counts[PROFILE_LABELS];
+	uint32_t number = (is_number ? profile_add_number : profile_add_label)(reader->profile, rest, key, value);
 	uint32_t depth = 1;
 	uint32_t got_rest, got_key, got_value;
 
+	reader->label_numbers_taken += is_number;
+	reader->in.bad |= is_number && number == PROFILE_FULL; /* it is called one and is none */
 	for (uint32_t at = rest; at && depth <= PROFILE_LABELS_MAX; depth++)
 		profile_label(reader->profile, at, &at, &got_key, &got_value);
 	profile_label(reader->profile, number, &got_rest, &got_key, &got_value);
@@ -363,6 +370,66 @@ static int read_sources(struct reader *reader, const struct section *section)
 	return reader->in.bad ? damaged(section) : 0;
 }
 
+/* Which pairs are numbers: kept until the label sets themselves are read. */
+static int read_numbers(struct reader *reader, const struct section *section)
+{
+	uint64_t count = cursor_varint(&reader->in), set = 0;
+
+	if (reader->in.bad || count > cursor_left(&reader->in))
+		return damaged(section);
+	reader->label_numbers = calloc(count + 1, sizeof(*reader->label_numbers));
+	if (!reader->label_numbers)
+		return fail(-ENOMEM, "reading a profile");
+	for (; reader->label_numbers_len < count && !reader->in.bad; reader->label_numbers_len++) {
+		uint32_t further = get_u32(reader);
+
+		set += further;
+		reader->label_numbers[reader->label_numbers_len] = (uint32_t)set;
+		reader->in.bad |= !further || set > UINT32_MAX;
+	}
+	return reader->in.bad ? damaged(section) : 0;
+}
+
+static int read_values(struct reader *reader, const struct types *types)
+{
+	for (uint32_t sample = 1; sample < reader->counts[PROFILE_SAMPLES] && !reader->in.bad; sample++) {
+		uint64_t values[TYPES_MAX] = { 0 };
+
+		for (uint32_t i = 0; i < types->len; i++)
+			if (i != types->shown)
+				values[i] = cursor_varint(&reader->in);
+		if (types_add(reader->profile, reader->numbers[PROFILE_SAMPLES][sample], values))
+			return fail(-ENOMEM, "reading a profile");
+	}
+	return 0;
+}
+
+/* What is counted, and of each sample the values of all types but the one that is shown. */
+static int read_types(struct reader *reader, const struct section *section)
+{
+	uint64_t len = cursor_varint(&reader->in), left = reader->counts[PROFILE_SAMPLES] - 1;
+	struct type list[TYPES_MAX];
+	uint32_t shown;
+	int err;
+
+	if (!len || len > TYPES_MAX)
+		return damaged(section);
+	for (uint64_t i = 0; i < len; i++) {
+		list[i].name = get_text(reader);
+		list[i].unit = get_text(reader);
+	}
+	shown = get_u32(reader);
+	if (reader->in.bad || left * (len - 1) > cursor_left(&reader->in) ||
+	    types_set(reader->profile, list, (uint32_t)len, shown))
+		return damaged(section);
+	err = read_values(reader, profile_types(reader->profile));
+	if (!err && reader->in.bad)
+		err = damaged(section);
+	if (err)
+		types_drop(reader->profile); /* what is kept of a damaged file has whole rows, or none */
+	return err;
+}
+
 static const struct table_section {
 	const char *tag;
 	enum profile_table table;
@@ -376,29 +443,35 @@ static const struct table_section {
 
 #define TABLE_SECTIONS (sizeof(table_sections) / sizeof(table_sections[0]))
 
-enum { PLACE_META = TABLE_SECTIONS, PLACE_WAYS, PLACE_END, PLACE_SOURCES };
+enum { PLACE_META = TABLE_SECTIONS, PLACE_TYPES, PLACE_WAYS, PLACE_END, PLACE_SOURCES, PLACE_NUMBERS };
 
-/* The tag of a section by its place in the file: the tables, META, WAYS, END. */
+/* The tag of a section by its place in the file; behind END, those that may stand between tables. */
 static const char *tag_of(size_t place)
 {
-	if (place < TABLE_SECTIONS)
-		return table_sections[place].tag;
-	return place == PLACE_META ? WICK_META : place == PLACE_WAYS ? WICK_WAYS : WICK_END;
+	static const char *const others[] = { WICK_META, WICK_TYPES, WICK_WAYS, WICK_END, WICK_SOURCES, WICK_NUMBERS };
+
+	return place < TABLE_SECTIONS ? table_sections[place].tag : others[place - TABLE_SECTIONS];
 }
 
-/* Files that wick recorded do not have it. */
-static bool is_sources(const struct reader *reader, const struct section *section, size_t place)
+/* The place of what adds to the next table, which files that wick recorded do not have; else the place itself. */
+static size_t before_table(const struct reader *reader, const struct section *section, size_t place)
 {
-	return !strcmp(section->tag, WICK_SOURCES) && !reader->sources && place < TABLE_SECTIONS &&
-	       table_sections[place].table == PROFILE_FRAMES;
+	if (place >= TABLE_SECTIONS)
+		return place;
+	if (!strcmp(section->tag, WICK_SOURCES) && table_sections[place].table == PROFILE_FRAMES && !reader->sources)
+		return PLACE_SOURCES;
+	if (!strcmp(section->tag, WICK_NUMBERS) && table_sections[place].table == PROFILE_LABELS &&
+	    !reader->label_numbers)
+		return PLACE_NUMBERS;
+	return place;
 }
 
 static bool is_known(const struct section *section)
 {
-	for (size_t place = 0; place <= PLACE_END; place++)
+	for (size_t place = 0; place <= PLACE_NUMBERS; place++)
 		if (strcmp(section->tag, tag_of(place)) == 0)
 			return true;
-	return strcmp(section->tag, WICK_SOURCES) == 0;
+	return false;
 }
 
 static int read_header(const struct reader *reader, struct cursor *file, struct section *ret)
@@ -492,8 +565,12 @@ static int read_section(struct reader *reader, const struct section *section, si
 		err = read_meta(reader, section);
 	} else if (place == PLACE_WAYS) {
 		err = read_ways(reader, section);
+	} else if (place == PLACE_TYPES) {
+		err = read_types(reader, section);
 	} else if (place == PLACE_SOURCES) {
 		err = read_sources(reader, section);
+	} else if (place == PLACE_NUMBERS) {
+		err = read_numbers(reader, section);
 	}
 	if (!err && (cursor_left(&reader->in) || section->cut))
 		err = damaged(section);
@@ -505,6 +582,7 @@ static int read_sections(struct reader *reader, struct cursor *file)
 {
 	for (size_t place = 0; place <= PLACE_END;) {
 		struct section section;
+		size_t before;
 		int err = read_header(reader, file, &section);
 
 		if (err)
@@ -515,14 +593,15 @@ static int read_sections(struct reader *reader, struct cursor *file)
 						  section.tag);
 			continue;
 		}
-		if (is_sources(reader, &section, place)) {
-			err = read_section(reader, &section, PLACE_SOURCES);
+		before = before_table(reader, &section, place);
+		if (before != place) {
+			err = read_section(reader, &section, before);
 			if (err)
 				return err;
 			continue;
 		}
-		if (place == PLACE_WAYS && !strcmp(section.tag, WICK_END)) /* older files do not have it */
-			place = PLACE_END;
+		while ((place == PLACE_TYPES || place == PLACE_WAYS) && strcmp(section.tag, tag_of(place)))
+			place++; /* they may be missing */
 		if (strcmp(section.tag, tag_of(place)) != 0)
 			return fail_plain(-EINVAL, "damaged: section %s where %s belongs", section.tag, tag_of(place));
 		err = read_section(reader, &section, place++);
@@ -567,6 +646,32 @@ static int salvage(struct reader *reader, struct in_request *request, int err)
 	return profile_add_counter(reader->profile, "total", "counted", sum);
 }
 
+/* Where there are several, what --type names is shown. */
+static int choose_type(struct reader *reader, struct in_request *request)
+{
+	const struct types *types = profile_types(reader->profile);
+	struct stack_types choice = { .wanted = request->type, .len = types->len };
+	uint32_t shown = request->type ? types_find(reader->profile, request->type) : types->shown;
+	const char *unit = profile_text(reader->profile, profile_meta(reader->profile)->unit, NULL);
+	int err;
+
+	if (!types->len || (!request->type && !strcmp(unit, "samples"))) /* those are what everybody expects */
+		return 0;
+	for (uint32_t i = 0; i < types->len; i++)
+		choice.names[i] = types->list[i].name;
+	choice.chosen = shown < types->len ? types->list[shown].name : PROFILE_NONE;
+	err = stack_types_end(&choice, reader->profile, request);
+	if (err)
+		return err;
+	err = types_show(reader->profile, shown);
+	if (err == -ERANGE)
+		return fail_plain(-EINVAL, "--type: '%s' has values below zero, or too large: a difference of profiles",
+				  request->type);
+	if (!err && request->type)
+		profile_meta(reader->profile)->default_type = types->list[shown].name;
+	return err ? fail(err, "reading a profile") : 0;
+}
+
 int in_wick(struct profile **ret, const void *data, size_t len, struct in_request *request)
 {
 	struct cursor file = cursor_of(data, len);
@@ -581,10 +686,12 @@ int in_wick(struct profile **ret, const void *data, size_t len, struct in_reques
 	err = read_sections(&reader, &file);
 	if (err)
 		err = salvage(&reader, request, err);
+	err = err ? err : choose_type(&reader, request);
 	for (int i = 0; i < PROFILE_TABLES; i++)
 		free(reader.numbers[i]);
 	free(reader.parents);
 	free(reader.sources);
+	free(reader.label_numbers);
 	if (err)
 		profile_free(reader.profile);
 	else

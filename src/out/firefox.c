@@ -533,6 +533,12 @@ static void put_ms(struct firefox *firefox, const char *key, uint64_t ns)
 	buf_clear(&firefox->text);
 }
 
+/* The other unit that it knows of. */
+static bool is_in_bytes(const struct profile *profile)
+{
+	return !strcmp(profile_text(profile, profile_meta(profile)->unit, NULL), "bytes");
+}
+
 static void put_samples(struct firefox *firefox, const struct thread *thread)
 {
 	json_object(&firefox->json, "samples");
@@ -551,7 +557,7 @@ static void put_samples(struct firefox *firefox, const struct thread *thread)
 	for (size_t i = 0; i < thread->len; i++)
 		json_u64(&firefox->json, NULL, record_of(firefox, thread, i)->count);
 	json_end(&firefox->json, ']');
-	put_words(firefox, "weightType", "samples");
+	put_words(firefox, "weightType", is_in_bytes(firefox->profile) ? "bytes" : "samples");
 	json_u64(&firefox->json, "length", thread->len);
 	json_end(&firefox->json, '}');
 }

@@ -22,9 +22,14 @@ struct page {
 int page_data(const struct page *page, struct buf *out);
 /* A file with the page, the block and nothing to be fetched. */
 int page_html(const struct page *page, struct buf *out);
-/* The page with the block, for a server that has style and script at these paths. */
-int page_shell(const struct page *page, const char *style_path, const char *script_path, struct buf *out);
+/*
+ * The page for a server that has style and script at these paths. It has no block: its script asks for what is shown.
+ * `source`: words for what can be asked, "live", "times", "gaps".
+ */
+void page_shell(const char *style_path, const char *script_path, const char *source, struct buf *out);
 const char *page_style(void);
 const char *page_script(void);
+const char *page_server_style(void); /* what a server's page has behind these */
+const char *page_server_script(void);
 
 #endif

@@ -137,16 +137,17 @@ static void add_record(struct perf *perf, const struct timeline_record *record)
 	buf_addc(perf->out, '\n');
 }
 
-/* How many records there may be: none too many, or each sample once. */
+/* How many records there may be: none too many, or each sample once, as what counts something else than samples. */
 static int find_apart(const struct profile *profile, uint64_t *ret)
 {
 	uint32_t nodes = profile_count(profile, PROFILE_NODES);
 	autofree uint32_t *depths = calloc(nodes, sizeof(*depths));
+	const char *unit = profile_text(profile, profile_meta(profile)->unit, NULL);
 	uint64_t lines = 0, more;
 
 	if (!depths)
 		return -ENOMEM;
-	*ret = APART_MAX;
+	*ret = !*unit || !strcmp(unit, "samples") || !strcmp(unit, "count") ? APART_MAX : 0;
 	for (uint32_t i = 1; i < nodes; i++)
 		depths[i] = depths[profile_node(profile, i)->parent] + 1;
 	for (uint32_t i = 1; i < profile_count(profile, PROFILE_SAMPLES); i++) {

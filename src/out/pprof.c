@@ -28,9 +28,9 @@
 #define LAST_START (1ULL << 62)
 #define BETWEEN (1ULL << 20) /* mappings that touch may be taken for one */
 
-/* A value of the profile's is times `factor` in this type. */
+/* A value of the profile's is times `factor` in this type; with 0 it has values of its own. */
 struct value_type {
-	const char *type, *unit;
+	uint32_t type, unit; /* strings */
 	uint64_t factor;
 };
 
@@ -53,8 +53,8 @@ struct pprof {
 	const struct profile *profile;
 	struct buf *out;
 	struct intern *strings, *functions;
-	struct value_type types[2];
-	size_t types_len;
+	struct value_type types[TYPES_MAX];
+	uint32_t types_len;
 	struct mapping *mappings; /* see slot_of */
 	size_t slots;
 	struct location *locations; /* number 0: none */
@@ -126,24 +126,43 @@ static uint32_t profile_string_of(struct pprof *pprof, uint32_t string)
 
 /* ---- Types ---- */
 
+static void add_type(struct pprof *pprof, const char *type, const char *unit, uint64_t factor)
+{
+	pprof->types[pprof->types_len++] = (struct value_type){ text_of(pprof, type), text_of(pprof, unit), factor };
+}
+
+/* Those of another tool's profile, as they were. */
+static void take_types(struct pprof *pprof, const struct types *types)
+{
+	for (; pprof->types_len < types->len; pprof->types_len++) {
+		const struct type *type = &types->list[pprof->types_len];
+
+		pprof->types[pprof->types_len] = (struct value_type){ .type = profile_string_of(pprof, type->name),
+								      .unit = profile_string_of(pprof, type->unit) };
+	}
+}
+
 static void choose_types(struct pprof *pprof)
 {
 	const struct profile_meta *meta = profile_meta(pprof->profile);
 	const char *unit = profile_text(pprof->profile, meta->unit, NULL);
 	const char *event = profile_text(pprof->profile, meta->event, NULL);
 
+	take_types(pprof, profile_types(pprof->profile));
+	if (pprof->types_len)
+		return;
 	if (*unit && strcmp(unit, "samples")) {
-		pprof->types[pprof->types_len++] = (struct value_type){ *event ? event : unit, unit, 1 };
+		add_type(pprof, *event ? event : unit, unit, 1);
 		return;
 	}
-	pprof->types[pprof->types_len++] = (struct value_type){ "samples", "count", 1 };
+	add_type(pprof, "samples", "count", 1);
 	if (!meta->period)
 		return;
 	/* A period of cycles is one only if it was asked for; a frequency is of CPU time, whatever drives it. */
 	if (!strcmp(event, "cycles") && !meta->hz)
-		pprof->types[pprof->types_len++] = (struct value_type){ "cycles", "count", meta->period };
+		add_type(pprof, "cycles", "count", meta->period);
 	else
-		pprof->types[pprof->types_len++] = (struct value_type){ "cpu", "nanoseconds", meta->period };
+		add_type(pprof, "cpu", "nanoseconds", meta->period);
 }
 
 static uint64_t scaled(uint64_t value, uint64_t factor)
@@ -155,10 +174,19 @@ static uint64_t scaled(uint64_t value, uint64_t factor)
 	return product;
 }
 
-static void put_type(struct pprof *pprof, unsigned int field, const struct value_type *type)
+static uint64_t value_of(const struct pprof *pprof, uint32_t sample, uint32_t type)
 {
-	put_number(&pprof->message, 1, text_of(pprof, type->type));
-	put_number(&pprof->message, 2, text_of(pprof, type->unit));
+	if (pprof->types[type].factor)
+		return scaled(profile_sample(pprof->profile, sample)->value, pprof->types[type].factor);
+	if (type == profile_types(pprof->profile)->shown) /* it is not below zero, hence too large */
+		return scaled(profile_sample(pprof->profile, sample)->value, 1);
+	return types_value(pprof->profile, sample, type);
+}
+
+static void put_type(struct pprof *pprof, unsigned int field, uint32_t type, uint32_t unit)
+{
+	put_number(&pprof->message, 1, type);
+	put_number(&pprof->message, 2, unit);
 	put_message(pprof, pprof->out, field, &pprof->message);
 }
 
@@ -208,6 +236,12 @@ static uint32_t beyond(const struct pprof *pprof, uint32_t node)
 	return profile_node(pprof->profile, node)->parent;
 }
 
+/* What another tool has written stays, if it counts nothing at all. */
+static bool is_written(const struct pprof *pprof, uint32_t sample)
+{
+	return profile_sample(pprof->profile, sample)->value || profile_types(pprof->profile)->len;
+}
+
 static void number_locations(struct pprof *pprof)
 {
 	uint32_t id = 0;
@@ -215,7 +249,7 @@ static void number_locations(struct pprof *pprof)
 	for (uint32_t i = 1; i < profile_count(pprof->profile, PROFILE_SAMPLES); i++) {
 		const struct profile_sample *sample = profile_sample(pprof->profile, i);
 
-		for (uint32_t node = sample->value ? sample->stack : 0; node; node = beyond(pprof, node))
+		for (uint32_t node = is_written(pprof, i) ? sample->stack : 0; node; node = beyond(pprof, node))
 			pprof->locations[pprof->places[node]].id = 1;
 	}
 	for (uint32_t i = 1; i < pprof->locations_len; i++)
@@ -488,12 +522,28 @@ static void put_functions(struct pprof *pprof)
 
 /* ---- Samples ---- */
 
-static void put_label(struct pprof *pprof, uint32_t key, uint32_t string, uint64_t number)
+static void put_label(struct pprof *pprof, uint32_t key, uint32_t string, uint64_t number, uint32_t unit)
 {
 	put_number(&pprof->part, 1, key);
 	put_number(&pprof->part, 2, string);
 	put_number(&pprof->part, 3, number);
+	put_number(&pprof->part, 4, unit);
 	put_message(pprof, &pprof->message, 3, &pprof->part);
+}
+
+/* The pair of a set: a text, or a number with its unit. */
+static void put_pair(struct pprof *pprof, uint32_t set, uint32_t key, uint32_t value)
+{
+	int64_t number;
+	size_t from, len;
+	const char *text = profile_text(pprof->profile, value, &len);
+
+	if (!profile_label_number(pprof->profile, set, &number, &from)) {
+		put_label(pprof, profile_string_of(pprof, key), profile_string_of(pprof, value), 0, 0);
+		return;
+	}
+	text_escape(&pprof->text, text + from, len - from, NULL);
+	put_label(pprof, profile_string_of(pprof, key), 0, (uint64_t)number, take_text(pprof));
 }
 
 static void put_labels(struct pprof *pprof, uint32_t number)
@@ -503,13 +553,13 @@ static void put_labels(struct pprof *pprof, uint32_t number)
 	const char *const own[] = { pid ? "pid" : "", sample->tid ? "tid" : "", comm ? "comm" : "" };
 
 	if (pid)
-		put_label(pprof, text_of(pprof, "pid"), 0, pid);
+		put_label(pprof, text_of(pprof, "pid"), 0, pid, 0);
 	if (sample->tid)
-		put_label(pprof, text_of(pprof, "tid"), 0, sample->tid);
+		put_label(pprof, text_of(pprof, "tid"), 0, sample->tid, 0);
 	if (comm)
-		put_label(pprof, text_of(pprof, "comm"), profile_string_of(pprof, comm), 0);
+		put_label(pprof, text_of(pprof, "comm"), profile_string_of(pprof, comm), 0, 0);
 	else if (!pid && out_has_comm(pprof->profile, number))
-		put_label(pprof, text_of(pprof, "comm"), text_of(pprof, "[unnamed]"), 0);
+		put_label(pprof, text_of(pprof, "comm"), text_of(pprof, "[unnamed]"), 0, 0);
 	for (uint32_t set = sample->labels, rest; set; set = rest) {
 		uint32_t key, value;
 		const char *text;
@@ -518,7 +568,7 @@ static void put_labels(struct pprof *pprof, uint32_t number)
 		text = profile_text(pprof->profile, key, NULL);
 		/* A key has one value. */
 		if (key && value && strcmp(text, own[0]) && strcmp(text, own[1]) && strcmp(text, own[2]))
-			put_label(pprof, profile_string_of(pprof, key), profile_string_of(pprof, value), 0);
+			put_pair(pprof, set, key, value);
 	}
 }
 
@@ -530,8 +580,8 @@ static void put_sample(struct pprof *pprof, uint32_t number)
 		buf_varint(&pprof->part, pprof->locations[pprof->places[node]].id);
 	if (pprof->part.len)
 		put_message(pprof, &pprof->message, 1, &pprof->part);
-	for (size_t i = 0; i < pprof->types_len; i++)
-		buf_varint(&pprof->part, scaled(sample->value, pprof->types[i].factor));
+	for (uint32_t i = 0; i < pprof->types_len; i++)
+		buf_varint(&pprof->part, value_of(pprof, number, i));
 	put_message(pprof, &pprof->message, 2, &pprof->part);
 	put_labels(pprof, number);
 	put_message(pprof, pprof->out, 2, &pprof->message);
@@ -577,29 +627,44 @@ static void put_comments(struct pprof *pprof)
 	put_number(pprof->out, 13, take_text(pprof));
 }
 
-static void put_facts(struct pprof *pprof)
+/* What is shown first, and what the period is of: as another tool said it, or the last type. */
+static void put_choice(struct pprof *pprof)
 {
 	const struct profile_meta *meta = profile_meta(pprof->profile);
 	const struct value_type *last = &pprof->types[pprof->types_len - 1];
+	uint32_t first = last->type, type = last->type, unit = last->unit;
 
-	for (size_t i = 0; i < pprof->types_len; i++)
-		put_type(pprof, 1, &pprof->types[i]);
+	if (!last->factor) {
+		first = profile_string_of(pprof, meta->default_type);
+		type = profile_string_of(pprof, meta->period_type);
+		unit = profile_string_of(pprof, meta->period_unit);
+	}
+	if (last->factor ? pprof->types_len > 1 : type || unit)
+		put_type(pprof, 11, type, unit);
+	if (pprof->types_len > 1 || !last->factor)
+		put_number(pprof->out, 12, scaled(meta->period, 1));
+	put_number(pprof->out, 14, first);
+}
+
+static void put_facts(struct pprof *pprof)
+{
+	const struct profile_meta *meta = profile_meta(pprof->profile);
+
+	for (uint32_t i = 0; i < pprof->types_len; i++)
+		put_type(pprof, 1, pprof->types[i].type, pprof->types[i].unit);
 	put_number(pprof->out, 9, meta->wall_ns > INT64_MAX ? 0 : meta->wall_ns);
 	put_number(pprof->out, 10, meta->duration_ns > INT64_MAX ? 0 : meta->duration_ns);
-	if (pprof->types_len > 1) {
-		put_type(pprof, 11, last);
-		put_number(pprof->out, 12, scaled(meta->period, 1));
-	}
-	put_number(pprof->out, 14, text_of(pprof, last->type));
+	put_choice(pprof);
 	put_number(pprof->out, 7, profile_string_of(pprof, meta->drop_frames));
 	put_number(pprof->out, 8, profile_string_of(pprof, meta->keep_frames));
+	put_number(pprof->out, 15, profile_string_of(pprof, meta->doc_url));
 }
 
 static void put_all(struct pprof *pprof)
 {
 	put_facts(pprof);
 	for (uint32_t i = 1; i < profile_count(pprof->profile, PROFILE_SAMPLES) && !pprof->err; i++)
-		if (profile_sample(pprof->profile, i)->value)
+		if (is_written(pprof, i))
 			put_sample(pprof, i);
 	for (uint32_t i = 1; i < pprof->locations_len && !pprof->err; i++)
 		if (pprof->locations[i].id)
@@ -622,7 +687,8 @@ int out_pprof(const struct profile *profile, struct buf *out)
 	int err = intern_new(&pprof.strings);
 
 	err = err ? err : intern_new(&pprof.functions);
-	choose_types(&pprof);
+	if (!err)
+		choose_types(&pprof);
 	err = err ? err : find_locations(&pprof);
 	if (!err)
 		number_locations(&pprof);

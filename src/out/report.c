@@ -167,13 +167,22 @@ static const char *typable_function(const struct tally *tally)
 	return best->name;
 }
 
+/* What to type for the profile itself. */
+static void add_source(const struct report_options *options, struct buf *out)
+{
+	if (options->words)
+		buf_adds(out, options->words);
+	else
+		add_quoted(out, options->source);
+}
+
 static void write_next(struct report *report)
 {
 	const char *source = report->options->source, *function = typable_function(&report->tally);
 	struct buf *out = report->out;
 
 	buf_adds(out, "next: wick ");
-	if (!source) {
+	if (!source && !report->options->words) {
 		buf_adds(out, "record -o cpu.wick 10\n");
 		buf_adds(out, "      wick report --tree cpu.wick\n");
 		return;
@@ -182,16 +191,16 @@ static void write_next(struct report *report)
 		buf_adds(out, "report --callers ");
 		add_quoted(out, function);
 		buf_addc(out, ' ');
-		add_quoted(out, source);
+		add_source(report->options, out);
 		buf_adds(out, "\n      wick ");
 	}
-	if (out_by_path(source) == out_by_name("wick")) {
+	if (source && out_by_path(source) == out_by_name("wick")) {
 		buf_adds(out, "convert ");
 		add_quoted(out, source);
 		buf_adds(out, " -o cpu.folded\n");
 	} else {
 		buf_adds(out, "report --tree ");
-		add_quoted(out, source);
+		add_source(report->options, out);
 		buf_addc(out, '\n');
 	}
 }

@@ -29,6 +29,7 @@ struct report_options {
 	struct filter_options filter;
 	double percent_limit; /* paths with less are not shown; negative: 1, or more if that makes a long tree */
 	const char *source;   /* the file it came from, for what to type next; NULL: just recorded */
+	const char *words;    /* in place of a file: options that ask for it again, as typed; or NULL */
 };
 
 #define REPORT_DEFAULTS ((struct report_options){ .top = REPORT_TOP, .percent_limit = -1 })

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * speedscope's format (docs/formats.md): one profile, its samples in the order of time where that is known. It has no
+ * speedscope's format (docs/formats.md): a profile, its samples in the order of time where that is known; where there
+ * are values of several types, one for each, that which is shown first. It has no
  * field for processes and kinds of frames, so a stack is what a folded line has: the name of the process as the root,
  * _[k], _[j] and _[i] behind names. Weights are counts and add up to the values of the profile.
  */
@@ -22,7 +23,8 @@
 struct speedscope {
 	const struct profile *profile;
 	struct json json;
-	struct timeline timeline;
+	struct timeline timeline; /* of the type that is being written */
+	uint32_t type;
 	struct intern *seen; /* frames as they are written, each once */
 	uint32_t *frames;    /* of the profile → of the file, from 1 */
 	uint32_t *comms;     /* string, or one more for nobody's → of the file, from 1 */
@@ -105,7 +107,7 @@ static int put_frames(struct speedscope *scope)
 	json_object(&scope->json, "shared");
 	json_array(&scope->json, "frames");
 	for (uint32_t i = 1; i < profile_count(scope->profile, PROFILE_SAMPLES) && !err; i++) {
-		if (!profile_sample(scope->profile, i)->value)
+		if (!types_counts(scope->profile, i))
 			continue;
 		used[profile_sample(scope->profile, i)->stack] = true;
 		err = put_comm(scope, i);
@@ -158,18 +160,29 @@ static int put_stacks(struct speedscope *scope)
 	return err;
 }
 
-/* What it is of, and what is missing in it: the only place for words. */
-static void put_title(struct speedscope *scope, const char *key)
+static uint32_t unit_of(const struct speedscope *scope)
+{
+	const struct types *types = profile_types(scope->profile);
+
+	return scope->type == types->shown ? profile_meta(scope->profile)->unit : types->list[scope->type].unit;
+}
+
+/* What it is of, and what is missing in it: the only place for words. One of several begins with its type. */
+static void put_title(struct speedscope *scope, const char *key, bool typed)
 {
 	const struct profile_meta *meta = profile_meta(scope->profile);
 
 	buf_clear(&scope->text);
+	if (typed) {
+		out_string(scope->profile, profile_types(scope->profile)->list[scope->type].name, &scope->text);
+		buf_adds(&scope->text, ": ");
+	}
 	out_string(scope->profile, meta->host, &scope->text);
-	buf_adds(&scope->text, scope->text.len ? ": " : "");
+	buf_adds(&scope->text, meta->host ? ": " : "");
 	text_thousands(&scope->text, scope->timeline.total);
 	buf_addc(&scope->text, ' ');
-	if (meta->unit)
-		out_string(scope->profile, meta->unit, &scope->text);
+	if (unit_of(scope))
+		out_string(scope->profile, unit_of(scope), &scope->text);
 	else
 		buf_adds(&scope->text, "samples");
 	for (uint32_t i = 1; i < profile_count(scope->profile, PROFILE_COUNTERS); i++) {
@@ -183,13 +196,12 @@ static void put_title(struct speedscope *scope, const char *key)
 
 static int put_profile(struct speedscope *scope)
 {
-	const char *unit = profile_text(scope->profile, profile_meta(scope->profile)->unit, NULL);
+	const char *unit = profile_text(scope->profile, unit_of(scope), NULL);
 	int err;
 
-	json_array(&scope->json, "profiles");
 	json_object(&scope->json, NULL);
 	json_text(&scope->json, "type", "sampled", strlen("sampled"));
-	put_title(scope, "name");
+	put_title(scope, "name", profile_types(scope->profile)->len > 1);
 	unit = !strcmp(unit, "nanoseconds") || !strcmp(unit, "bytes") ? unit : "none";
 	json_text(&scope->json, "unit", unit, strlen(unit));
 	json_u64(&scope->json, "startValue", 0);
@@ -200,6 +212,44 @@ static int put_profile(struct speedscope *scope)
 		json_u64(&scope->json, NULL, scope->timeline.list[i].count);
 	json_end(&scope->json, ']');
 	json_end(&scope->json, '}');
+	return err;
+}
+
+/* What the samples count in another type; what is below zero has no width. */
+static int count_again(struct speedscope *scope)
+{
+	uint32_t count = profile_count(scope->profile, PROFILE_SAMPLES);
+	struct timeline *timeline = &scope->timeline;
+
+	timeline_free(timeline);
+	*timeline = (struct timeline){ .list = calloc(count, sizeof(*timeline->list)) };
+	if (!timeline->list)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < count; i++) {
+		uint64_t value = types_value(scope->profile, i, scope->type);
+
+		if (!value || value > INT64_MAX || value > INT64_MAX - timeline->total)
+			continue;
+		timeline->list[timeline->len++] = (struct timeline_record){ .count = value, .sample = i };
+		timeline->total += value;
+	}
+	return 0;
+}
+
+static int put_profiles(struct speedscope *scope)
+{
+	const struct types *types = profile_types(scope->profile);
+	int err;
+
+	json_array(&scope->json, "profiles");
+	err = put_profile(scope);
+	for (uint32_t i = 0; i < types->len && !err; i++) {
+		if (i == types->shown)
+			continue;
+		scope->type = i;
+		err = count_again(scope);
+		err = err ? err : put_profile(scope);
+	}
 	json_end(&scope->json, ']');
 	return err;
 }
@@ -214,10 +264,10 @@ static int put_all(struct speedscope *scope)
 	buf_adds(&scope->text, "wick@");
 	out_string(scope->profile, profile_meta(scope->profile)->version, &scope->text);
 	json_text(&scope->json, "exporter", scope->text.data, scope->text.len);
-	put_title(scope, "name");
+	put_title(scope, "name", false);
 	json_u64(&scope->json, "activeProfileIndex", 0);
 	err = put_frames(scope);
-	err = err ? err : put_profile(scope);
+	err = err ? err : put_profiles(scope);
 	json_end(&scope->json, '}');
 	buf_addc(scope->json.out, '\n');
 	return err;
@@ -227,6 +277,7 @@ int out_speedscope(const struct profile *profile, struct buf *out)
 {
 	struct speedscope scope = {
 		.profile = profile,
+		.type = profile_types(profile)->shown,
 		.json = { .out = out },
 		.frames = calloc(profile_count(profile, PROFILE_FRAMES), sizeof(*scope.frames)),
 		.comms = calloc(profile_count(profile, PROFILE_STRINGS) + 1ul, sizeof(*scope.comms)),

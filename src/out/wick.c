@@ -202,6 +202,46 @@ static void put_sources(const struct profile *profile, struct buf *out)
 	}
 }
 
+/* Which pairs of label sets are numbers; nothing if there are none. */
+static void put_numbers(const struct profile *profile, struct buf *out)
+{
+	uint32_t count = profile_count(profile, PROFILE_LABELS), known = 0, last = 0;
+	int64_t number;
+	size_t unit;
+
+	for (uint32_t i = 1; i < count; i++)
+		known += profile_label_number(profile, i, &number, &unit);
+	if (!known)
+		return;
+	buf_varint(out, known);
+	for (uint32_t i = 1; i < count; i++) {
+		if (!profile_label_number(profile, i, &number, &unit))
+			continue;
+		buf_varint(out, i - last);
+		last = i;
+	}
+}
+
+/* The types of values, and those values that are not in the samples themselves. */
+static void put_types(const struct profile *profile, struct buf *out)
+{
+	const struct types *types = profile_types(profile);
+	uint32_t count = profile_count(profile, PROFILE_SAMPLES);
+
+	if (!types->len)
+		return;
+	buf_varint(out, types->len);
+	for (uint32_t i = 0; i < types->len; i++) {
+		put_text(profile, types->list[i].name, out);
+		put_text(profile, types->list[i].unit, out);
+	}
+	buf_varint(out, types->shown);
+	for (uint32_t sample = 1; sample < count; sample++)
+		for (uint32_t i = 0; i < types->len; i++)
+			if (i != types->shown)
+				buf_varint(out, types_value(profile, sample, i));
+}
+
 /* The compressed bytes of raw, or none if that does not help or is more than a reader would unpack. */
 static int compress(const struct buf *raw, char **ret, size_t *ret_len)
 {
@@ -261,12 +301,15 @@ static const struct table_section {
 #undef TABLE
 };
 
-static int add_sources(const struct profile *profile, struct buf *out, struct buf *raw, uint64_t *total)
+/* A section that is there only if something is in it. */
+static int add_optional(const struct profile *profile, const char *tag,
+			void (*put)(const struct profile *profile, struct buf *out), struct buf *out, uint64_t *total)
 {
-	buf_clear(raw);
-	put_sources(profile, raw);
-	*total += raw->len;
-	return raw->len ? add_section(out, WICK_SOURCES, 0, raw) : buf_error(raw);
+	autobuf struct buf raw = { 0 };
+
+	put(profile, &raw);
+	*total += raw.len;
+	return raw.len ? add_section(out, tag, 0, &raw) : buf_error(&raw);
 }
 
 int out_wick(const struct profile *profile, struct buf *out)
@@ -282,7 +325,9 @@ int out_wick(const struct profile *profile, struct buf *out)
 		uint32_t count = profile_count(profile, section->table);
 
 		if (section->table == PROFILE_FRAMES)
-			err = add_sources(profile, out, &raw, &total);
+			err = add_optional(profile, WICK_SOURCES, put_sources, out, &total);
+		else if (section->table == PROFILE_LABELS)
+			err = add_optional(profile, WICK_NUMBERS, put_numbers, out, &total);
 		if (err)
 			return err;
 		buf_clear(&raw);
@@ -297,11 +342,9 @@ int out_wick(const struct profile *profile, struct buf *out)
 	if (!err)
 		err = add_section(out, WICK_META, WICK_CRITICAL, &raw);
 	total += raw.len;
-	buf_clear(&raw);
-	put_ways(profile, &raw);
-	if (!err && raw.len)
-		err = add_section(out, WICK_WAYS, 0, &raw);
-	if (total + raw.len > WICK_RAW_MAX)
+	err = err ? err : add_optional(profile, WICK_TYPES, put_types, out, &total);
+	err = err ? err : add_optional(profile, WICK_WAYS, put_ways, out, &total);
+	if (total > WICK_RAW_MAX)
 		return fail_plain(-EFBIG, "the profile is larger than a .wick file may be (1 GiB)");
 	buf_clear(&raw);
 	if (!err)

@@ -55,10 +55,13 @@ static int copy_labels(struct copy *copy)
 {
 	for (uint32_t i = 1; i < profile_count(copy->from, PROFILE_LABELS); i++) {
 		uint32_t rest, key, value;
+		int64_t number;
+		size_t unit;
 
 		profile_label(copy->from, i, &rest, &key, &value);
 		copy->labels[i] =
-			profile_add_label(copy->to, copy->labels[rest], copy->strings[key], copy->strings[value]);
+			(profile_label_number(copy->from, i, &number, &unit) ? profile_add_number : profile_add_label)(
+				copy->to, copy->labels[rest], copy->strings[key], copy->strings[value]);
 		if (copy->labels[i] == PROFILE_FULL)
 			return -ENOMEM;
 	}
@@ -140,6 +143,26 @@ int copy_begin(struct copy *copy, const struct profile *from, struct profile *to
 	err = err ? err : copy_labels(copy);
 	err = err ? err : copy_processes(copy);
 	return err ? err : copy_frames(copy);
+}
+
+int copy_types(const struct copy *copy)
+{
+	const struct types *types = profile_types(copy->from);
+	struct type list[TYPES_MAX];
+
+	for (uint32_t i = 0; i < types->len; i++)
+		list[i] = (struct type){ copy->strings[types->list[i].name], copy->strings[types->list[i].unit] };
+	return types_set(copy->to, list, types->len, types->shown);
+}
+
+int copy_values(const struct copy *copy, uint32_t number, uint32_t to)
+{
+	uint32_t len = profile_types(copy->to)->len;
+	uint64_t values[TYPES_MAX];
+
+	for (uint32_t i = 0; i < len; i++)
+		values[i] = types_value(copy->from, number, i);
+	return types_add(copy->to, to, values);
 }
 
 struct profile_sample copy_sample(const struct copy *copy, uint32_t number, uint32_t stack)

@@ -21,6 +21,11 @@ struct copy {
 int copy_begin(struct copy *copy, const struct profile *from, struct profile *to);
 void copy_free(struct copy *copy);
 
+/* Which types there are; for a profile that has no samples yet. */
+int copy_types(const struct copy *copy);
+/* A sample's values of those types; `to` is its number there. For profiles of the same types, or into one of none. */
+int copy_values(const struct copy *copy, uint32_t number, uint32_t to);
+
 /* The sample as it is in `to`, with this stack. */
 struct profile_sample copy_sample(const struct copy *copy, uint32_t number, uint32_t stack);
 

@@ -103,12 +103,18 @@ static int add_nodes(const struct expand *expand, struct profile *profile, const
 static int add_samples(struct profile *profile, const struct profile_stacks *old, const uint32_t *nodes,
 		       uint32_t *numbers)
 {
+	const struct types *types = &old->types;
+
+	if (types_set(profile, types->list, types->len, types->shown))
+		return -ENOMEM;
 	for (uint32_t i = 1; i < old->samples_len; i++) {
 		struct profile_sample sample = old->samples[i];
+		size_t row = (size_t)i * types->len;
 
 		sample.stack = nodes[sample.stack];
 		numbers[i] = profile_add_sample(profile, &sample);
-		if (numbers[i] == PROFILE_FULL)
+		if (numbers[i] == PROFILE_FULL ||
+		    (row < types->values_len && types_add(profile, numbers[i], types->values + row)))
 			return -ENOMEM;
 	}
 	for (uint32_t i = 1; i < old->events_len; i++) {

@@ -177,7 +177,7 @@ static int copy_samples(struct copier *copier)
 			continue;
 		sample = copy_sample(&copier->copy, i, copier->nodes[old->stack]);
 		copier->samples[i] = profile_add_sample(copier->to, &sample);
-		if (copier->samples[i] == PROFILE_FULL)
+		if (copier->samples[i] == PROFILE_FULL || copy_values(&copier->copy, i, copier->samples[i]))
 			return -ENOMEM;
 	}
 	for (uint32_t i = 1; i < profile_count(copier->from, PROFILE_EVENTS); i++) {
@@ -216,6 +216,7 @@ int filter_apply(const struct filter *filter, const struct profile *from, filter
 
 	err = err ? err : match_frames(&copier, texts);
 	err = err ? err : copy_nodes(&copier);
+	err = err ? err : copy_types(&copier.copy);
 	err = err ? err : copy_samples(&copier);
 	err = err ? err : copy_meta(&copier);
 	if (!err) {

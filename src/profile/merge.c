@@ -4,6 +4,8 @@
  * and counters of both; sums of values and of counters are the sums of those that went in. The same profiles in the
  * same order give the same result.
  *
+ * Values of further types are added where both have the same ones; otherwise those that are shown are all that is left.
+ *
  * Event times are relative to a start. It becomes the earlier one; where both wall clocks are known, events keep their
  * distance.
  */
@@ -24,19 +26,11 @@
 #define NODES_AT_ONCE 64
 #define NS_PER_US 1000
 
-static bool same_text(const struct profile *a, uint32_t left, const struct profile *b, uint32_t right)
-{
-	size_t left_len, right_len;
-	const char *left_text = profile_text(a, left, &left_len), *right_text = profile_text(b, right, &right_len);
-
-	return left_len == right_len && !memcmp(left_text, right_text, left_len);
-}
-
 static int check_units(const struct profile *into, const struct profile *from)
 {
 	uint32_t left = profile_meta(into)->unit, right = profile_meta(from)->unit;
 
-	if (!left || !right || same_text(into, left, from, right))
+	if (!left || !right || profile_same_text(into, left, from, right))
 		return 0;
 	return fail_plain(-EINVAL, "values in '%s' cannot be added to values in '%s'", profile_text(from, right, NULL),
 			  profile_text(into, left, NULL));
@@ -121,7 +115,7 @@ static int merge_samples(const struct copy *copy, const uint32_t *nodes, uint32_
 		struct profile_sample sample = copy_sample(copy, i, nodes[profile_sample(copy->from, i)->stack]);
 
 		samples[i] = profile_add_sample(copy->to, &sample);
-		if (samples[i] == PROFILE_FULL)
+		if (samples[i] == PROFILE_FULL || copy_values(copy, i, samples[i]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -207,6 +201,10 @@ static void merge_meta(const struct copy *copy)
 	into->command = (uint32_t)same_or_0(into->command, copy->strings[from->command]);
 	into->drop_frames = (uint32_t)same_or_0(into->drop_frames, copy->strings[from->drop_frames]);
 	into->keep_frames = (uint32_t)same_or_0(into->keep_frames, copy->strings[from->keep_frames]);
+	into->default_type = (uint32_t)same_or_0(into->default_type, copy->strings[from->default_type]);
+	into->period_type = (uint32_t)same_or_0(into->period_type, copy->strings[from->period_type]);
+	into->period_unit = (uint32_t)same_or_0(into->period_unit, copy->strings[from->period_unit]);
+	into->doc_url = (uint32_t)same_or_0(into->doc_url, copy->strings[from->doc_url]);
 	into->remarks = merge_remarks(copy, into->remarks, copy->strings[from->remarks]);
 }
 
@@ -245,6 +243,8 @@ int merge_into(struct profile *into, const struct profile *from)
 
 	if (err)
 		return err;
+	if (!types_equal(into, from))
+		types_drop(into);
 	err = nodes && samples ? copy_begin(&copy, from, into) : -ENOMEM;
 	err = err ? err : merge_nodes(&copy, nodes);
 	err = err ? err : merge_samples(&copy, nodes, samples);

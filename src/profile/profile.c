@@ -24,7 +24,8 @@
 /* A label set as it is kept. */
 struct label {
 	uint32_t rest, key, value;
-	uint32_t depth; /* pairs in the set */
+	uint16_t depth;  /* pairs in the set */
+	uint16_t number; /* whether the value is one */
 };
 
 struct table {
@@ -37,6 +38,7 @@ struct table {
 struct profile {
 	struct table tables[PROFILE_TABLES];
 	struct profile_meta *meta;
+	struct types *types;
 	uint64_t seed[2];
 	uint32_t indexed; /* the last node that is in their index, or need not be */
 	uint32_t *firsts; /* node -> its first sample, or 0 */
@@ -165,9 +167,10 @@ int profile_new(struct profile **ret)
 		return -ENOMEM;
 	index_seed(profile->seed);
 	profile->meta = calloc(1, sizeof(*profile->meta));
+	profile->types = calloc(1, sizeof(*profile->types));
 	for (int i = 0; i < PROFILE_TABLES && !err; i++)
 		err = table_new(&profile->tables[i], (enum profile_table)i);
-	if (!profile->meta || err) {
+	if (!profile->meta || !profile->types || err) {
 		profile_free(profile);
 		return -ENOMEM;
 	}
@@ -181,6 +184,9 @@ void profile_free(struct profile *profile)
 		return;
 	for (int i = 0; i < PROFILE_TABLES; i++)
 		table_free(&profile->tables[i]);
+	if (profile->types)
+		types_free(profile->types);
+	free(profile->types);
 	free(profile->firsts);
 	free(profile->meta);
 	free(profile);
@@ -189,6 +195,11 @@ void profile_free(struct profile *profile)
 struct profile_meta *profile_meta(const struct profile *profile)
 {
 	return profile->meta;
+}
+
+struct types *profile_types(const struct profile *profile)
+{
+	return profile->types;
 }
 
 uint32_t profile_string(struct profile *profile, const char *text)
@@ -482,6 +493,14 @@ uint32_t profile_add_event(struct profile *profile, const struct profile_event *
 	return table->len++;
 }
 
+bool profile_same_text(const struct profile *a, uint32_t left, const struct profile *b, uint32_t right)
+{
+	size_t left_len, right_len;
+	const char *left_text = profile_text(a, left, &left_len), *right_text = profile_text(b, right, &right_len);
+
+	return left_len == right_len && !memcmp(left_text, right_text, left_len);
+}
+
 static int compare_strings(const struct profile *profile, uint32_t a, uint32_t b)
 {
 	size_t a_len, b_len;
@@ -492,36 +511,57 @@ static int compare_strings(const struct profile *profile, uint32_t a, uint32_t b
 	return order ? order : (a_len > b_len) - (a_len < b_len);
 }
 
-static uint32_t push_label(struct profile *profile, uint32_t rest, uint32_t key, uint32_t value)
+/* On top of another set. */
+static uint32_t push_label(struct profile *profile, uint32_t rest, struct label label)
 {
 	const struct table *table = &profile->tables[PROFILE_LABELS];
 	const struct label *labels = table->records, *below = record_at(profile, PROFILE_LABELS, rest);
-	const struct label label = { .rest = rest, .key = key, .value = value, .depth = below->depth + 1 };
 	uint32_t hash, number;
 	size_t at;
 
+	label.rest = rest;
+	label.depth = (uint16_t)(below->depth + 1);
 	if (rest == PROFILE_FULL || label.depth > PROFILE_LABELS_MAX)
 		return PROFILE_FULL;
-	hash = hash_words(profile, pair(rest, key), value, 0);
+	hash = hash_words(profile, pair(rest, label.key), label.value, label.number);
 	at = index_start(&table->index, hash);
 	while ((number = index_next(&table->index, hash, &at)))
-		if (labels[number].rest == rest && labels[number].key == key && labels[number].value == value)
+		if (!memcmp(&labels[number], &label, sizeof(label)))
 			return number;
 	return record_append(profile, PROFILE_LABELS, hash, &label);
 }
 
+/* "4096 bytes", "-1": digits up to the end, or up to a blank and a unit. */
+static bool read_number(const struct profile *profile, uint32_t string, int64_t *ret_number, size_t *ret_unit)
+{
+	size_t len, at, from;
+	const char *text = profile_text(profile, string, &len);
+	bool below = len && text[0] == '-';
+	uint64_t size = 0;
+
+	for (at = from = below; at < len && text[at] >= '0' && text[at] <= '9'; at++)
+		if (__builtin_mul_overflow(size, 10, &size) ||
+		    __builtin_add_overflow(size, (uint64_t)(text[at] - '0'), &size))
+			return false;
+	if (at == from || size > (uint64_t)INT64_MAX + below || (at < len && (text[at] != ' ' || at + 1 == len)))
+		return false;
+	*ret_number = (int64_t)(below ? -size : size);
+	*ret_unit = at < len ? at + 1 : len;
+	return true;
+}
+
 /* The greatest key is outermost: take off what is greater than the new one, put that on, and the others back. */
-uint32_t profile_add_label(struct profile *profile, uint32_t set, uint32_t key, uint32_t value)
+static uint32_t add_label(struct profile *profile, uint32_t set, struct label label)
 {
 	struct label greater[PROFILE_LABELS_MAX];
 	unsigned int count = 0;
 
-	if (!known(profile, PROFILE_LABELS, set) || !known(profile, PROFILE_STRINGS, key) ||
-	    !known(profile, PROFILE_STRINGS, value))
+	if (!known(profile, PROFILE_LABELS, set) || !known(profile, PROFILE_STRINGS, label.key) ||
+	    !known(profile, PROFILE_STRINGS, label.value))
 		return PROFILE_FULL;
 	while (set && count < PROFILE_LABELS_MAX) {
 		const struct label *top = record_at(profile, PROFILE_LABELS, set);
-		int order = compare_strings(profile, top->key, key);
+		int order = compare_strings(profile, top->key, label.key);
 
 		if (order < 0)
 			break;
@@ -529,10 +569,25 @@ uint32_t profile_add_label(struct profile *profile, uint32_t set, uint32_t key, 
 			greater[count++] = *top;
 		set = top->rest;
 	}
-	set = push_label(profile, set, key, value);
+	set = push_label(profile, set, label);
 	while (count--)
-		set = push_label(profile, set, greater[count].key, greater[count].value);
+		set = push_label(profile, set, greater[count]);
 	return set;
+}
+
+uint32_t profile_add_label(struct profile *profile, uint32_t set, uint32_t key, uint32_t value)
+{
+	return add_label(profile, set, (struct label){ .key = key, .value = value });
+}
+
+uint32_t profile_add_number(struct profile *profile, uint32_t set, uint32_t key, uint32_t text)
+{
+	int64_t number;
+	size_t unit;
+
+	if (!read_number(profile, text, &number, &unit))
+		return PROFILE_FULL;
+	return add_label(profile, set, (struct label){ .key = key, .value = text, .number = 1 });
 }
 
 int profile_add_counter(struct profile *profile, const char *group, const char *name, uint64_t value)
@@ -607,6 +662,13 @@ void profile_label(const struct profile *profile, uint32_t set, uint32_t *ret_re
 	*ret_value = label->value;
 }
 
+bool profile_label_number(const struct profile *profile, uint32_t set, int64_t *ret_number, size_t *ret_unit)
+{
+	const struct label *label = record_at(profile, PROFILE_LABELS, set);
+
+	return label->number && read_number(profile, label->value, ret_number, ret_unit);
+}
+
 uint64_t profile_counter_value(const struct profile *profile, const char *group, const char *name)
 {
 	for (uint32_t i = 1; i < profile->tables[PROFILE_COUNTERS].len; i++) {
@@ -617,6 +679,12 @@ uint64_t profile_counter_value(const struct profile *profile, const char *group,
 			return counter->value;
 	}
 	return 0;
+}
+
+void profile_set_value(struct profile *profile, uint32_t sample, uint64_t value)
+{
+	if (known(profile, PROFILE_SAMPLES, sample))
+		((struct profile_sample *)record_at(profile, PROFILE_SAMPLES, sample))->value = value;
 }
 
 void profile_shift_events(struct profile *profile, uint64_t us)
@@ -638,8 +706,9 @@ int profile_take_stacks(struct profile *profile, struct profile_stacks *ret)
 			table_free(&fresh[i]);
 		return -ENOMEM;
 	}
-	*ret = (struct profile_stacks){ nodes->records, samples->records, events->records,
-					nodes->len,     samples->len,     events->len };
+	*ret = (struct profile_stacks){ nodes->records, samples->records, events->records, nodes->len,
+					samples->len,   events->len,      *profile->types };
+	*profile->types = (struct types){ 0 };
 	index_free(&nodes->index);
 	index_free(&samples->index);
 	profile->indexed = 0;
@@ -680,6 +749,7 @@ void profile_stacks_free(struct profile_stacks *stacks)
 	free(stacks->nodes);
 	free(stacks->samples);
 	free(stacks->events);
+	types_free(&stacks->types);
 	*stacks = (struct profile_stacks){ 0 };
 }
 
@@ -717,7 +787,9 @@ void profile_settle(struct profile *profile)
 
 size_t profile_memory(const struct profile *profile)
 {
-	size_t sum = sizeof(*profile) + sizeof(*profile->meta) + profile->firsts_cap * sizeof(*profile->firsts);
+	size_t sum = sizeof(*profile) + sizeof(*profile->meta) + sizeof(*profile->types) +
+		     profile->firsts_cap * sizeof(*profile->firsts) +
+		     profile->types->values_cap * sizeof(*profile->types->values);
 
 	for (int i = 0; i < PROFILE_TABLES; i++) {
 		const struct table *table = &profile->tables[i];

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/types.h"
+
 #define PROFILE_NONE 0u
 #define PROFILE_FULL UINT32_MAX /* what adding returns when memory is out */
 #define PROFILE_LABELS_MAX 64   /* pairs in one label set */
@@ -122,6 +124,10 @@ struct profile_meta {
 	uint32_t remarks;      /* of other tools, a line each */
 	uint32_t drop_frames;  /* regular expressions for pprof: what it does not show, */
 	uint32_t keep_frames;  /* and of that what it does */
+	uint32_t default_type; /* of the types, as the file of another tool says it */
+	uint32_t period_type;  /* what `period` is of, there, */
+	uint32_t period_unit;  /* and in what */
+	uint32_t doc_url;      /* where to read about it, there */
 	uint64_t kernel_base;  /* address of _text when sampled, so that addresses mean something elsewhere; or 0 */
 	uint64_t busy_user_us; /* of the whole machine while sampling */
 	uint64_t busy_kernel_us;
@@ -161,6 +167,8 @@ int profile_add_samples(struct profile *profile, const struct profile_sample *sa
 uint32_t profile_add_event(struct profile *profile, const struct profile_event *event);
 /* Labels of a set are pairs of strings, sorted by key. A set is found by adding one pair to another set. */
 uint32_t profile_add_label(struct profile *profile, uint32_t set, uint32_t key, uint32_t value);
+/* One that is a number, which the text says: "4096 bytes", "-1". The unit, behind the blank, may be missing. */
+uint32_t profile_add_number(struct profile *profile, uint32_t set, uint32_t key, uint32_t text);
 /* Adds to the counter of that name. */
 int profile_add_counter(struct profile *profile, const char *group, const char *name, uint64_t value);
 
@@ -182,7 +190,13 @@ const struct profile_counter *profile_counter(const struct profile *profile, uin
 /* A label set is (rest, key, value); walk by rest until 0. */
 void profile_label(const struct profile *profile, uint32_t set, uint32_t *ret_rest, uint32_t *ret_key,
 		   uint32_t *ret_value);
+/* Whether the value of this pair is a number; which, and where in its text the unit begins. */
+bool profile_label_number(const struct profile *profile, uint32_t set, int64_t *ret_number, size_t *ret_unit);
 uint64_t profile_counter_value(const struct profile *profile, const char *group, const char *name); /* 0 if unknown */
+bool profile_same_text(const struct profile *a, uint32_t left, const struct profile *b, uint32_t right);
+
+/* For types.h: the sample counts so much, of the type that is shown. */
+void profile_set_value(struct profile *profile, uint32_t sample, uint64_t value);
 
 /* Moves all events to so much later. */
 void profile_shift_events(struct profile *profile, uint64_t us);
@@ -196,6 +210,7 @@ struct profile_stacks {
 	struct profile_sample *samples;
 	struct profile_event *events;
 	uint32_t nodes_len, samples_len, events_len; /* number 0 included */
+	struct types types;                          /* of the samples; the profile has none until they are set again */
 };
 int profile_take_stacks(struct profile *profile, struct profile_stacks *ret);
 /* The same without the nodes, which stay: what was counted goes, what it is made of is there for what is counted next. */

@@ -45,8 +45,10 @@
 
 #define WICK_SOURCES "LINE" /* before FRAM, which it adds to. Not critical: only profiles of other tools have it */
 #define WICK_SOURCES_LEAST 6
+#define WICK_NUMBERS "NUML" /* before LABL, which it adds to; as LINE otherwise */
 #define WICK_META "META"
-#define WICK_WAYS "WAYS" /* not critical: files without it are older, and whoever does not know it goes on */
+#define WICK_TYPES "TYPE" /* not critical: only profiles of other tools count several things */
+#define WICK_WAYS "WAYS"  /* not critical: files without it are older, and whoever does not know it goes on */
 #define WICK_WAYS_LEAST 4
 #define WICK_END "END "
 
@@ -76,7 +78,11 @@
 	FIELD(command)           \
 	FIELD(remarks)           \
 	FIELD(drop_frames)       \
-	FIELD(keep_frames)
+	FIELD(keep_frames)       \
+	FIELD(default_type)      \
+	FIELD(period_type)       \
+	FIELD(period_unit)       \
+	FIELD(doc_url)
 
 /*
  * Over the header as well, so that a damaged tag or length is not taken for an unknown section. Who reads or writes

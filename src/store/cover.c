@@ -20,7 +20,8 @@
 	" EXISTS (SELECT 1 FROM event e WHERE e.window = w.id),"                                               \
 	" EXISTS (SELECT 1 FROM window p WHERE p.level = w.level - 1 AND p.first BETWEEN w.first AND w.last)," \
 	" w.start_ns >= ?2 AND w.end_ns <= ?3"                                                                 \
-	" FROM window w WHERE w.level = ?1 AND w.start_ns < ?3 AND w.end_ns > ?2 ORDER BY w.first"
+	" FROM window w WHERE w.level = ?1 AND w.start_ns < ?3 AND w.end_ns > ?2"                              \
+	" AND (?4 OR length(w.body) > 0) ORDER BY w.first"
 
 static struct store_row row_of(sqlite3_stmt *rows, enum store_level level)
 {
@@ -47,12 +48,12 @@ static int compare_rows(const void *a, const void *b)
 
 /* Adds those of one level that stand for something which the coarser ones do not. */
 static int add_level(struct store *store, const struct store_range *range, enum store_level level,
-		     enum store_level coarsest, struct buf *chosen)
+		     enum store_level coarsest, enum store_parts parts, struct buf *chosen)
 {
 	autostatement sqlite3_stmt *rows = NULL;
 	size_t before = chosen->len / sizeof(struct store_row), at = 0;
-	int err = sql_begin(store->db, &rows, OVERLAPPING, "iii", (int64_t)level, (int64_t)range->from,
-			    (int64_t)range->to);
+	int err = sql_begin(store->db, &rows, OVERLAPPING, "iiii", (int64_t)level, (int64_t)range->from,
+			    (int64_t)range->to, (int64_t)(parts == STORE_HEAD));
 
 	while (!err && (err = sql_row(rows)) > 0) {
 		const struct store_row *coarser = (const void *)chosen->data;
@@ -77,8 +78,8 @@ static int add_level(struct store *store, const struct store_range *range, enum 
 	return 0;
 }
 
-int store_cover(struct store *store, const struct store_range *range, enum store_level coarsest, struct store_row **ret,
-		size_t *ret_len)
+int store_cover(struct store *store, const struct store_range *range, enum store_level coarsest, enum store_parts parts,
+		struct store_row **ret, size_t *ret_len)
 {
 	struct buf chosen = { 0 };
 	struct store_range asked = *range;
@@ -87,7 +88,7 @@ int store_cover(struct store *store, const struct store_range *range, enum store
 	asked.from = asked.from > INT64_MAX ? INT64_MAX : asked.from;
 	asked.to = asked.to > INT64_MAX ? INT64_MAX : asked.to;
 	for (int level = STORE_LEVELS; level-- > 0 && !err;)
-		err = add_level(store, &asked, (enum store_level)level, coarsest, &chosen);
+		err = add_level(store, &asked, (enum store_level)level, coarsest, parts, &chosen);
 	if (err) {
 		buf_free(&chosen);
 		return err;

@@ -19,6 +19,7 @@
 #include "profile/wick_format.h"
 
 #define FIELDS_MAX 10
+#define WHOSE_BITS 29 /* of a number of a file or a process */
 
 typedef void get_fields(const struct dict *dict, uint32_t number, uint64_t *ret);
 /* The number that the record has then, or PROFILE_FULL. */
@@ -104,6 +105,8 @@ static void get_frame(const struct dict *dict, uint32_t number, uint64_t *ret)
 	memcpy(ret, fields, sizeof(fields));
 }
 
+static uint32_t add_place(struct dict *dict, const struct profile_frame *frame);
+
 static uint32_t put_frame(struct dict *dict, uint32_t number, const uint64_t *fields)
 {
 	const struct profile_frame frame = {
@@ -117,7 +120,7 @@ static uint32_t put_frame(struct dict *dict, uint32_t number, const uint64_t *fi
 	};
 
 	(void)number;
-	return dict_add_frame(dict, &frame);
+	return add_place(dict, &frame);
 }
 
 /* Most nodes hang on the one before. */
@@ -194,6 +197,8 @@ void dict_free(struct dict *dict)
 		free(dict->changes[i].changed);
 	profile_free(dict->model);
 	intern_free(dict->whos);
+	map_free(&dict->functions);
+	map_free(&dict->nameless);
 	free(dict);
 }
 
@@ -204,7 +209,8 @@ uint32_t dict_count(const struct dict *dict, enum dict_table table)
 
 size_t dict_memory(const struct dict *dict)
 {
-	return profile_memory(dict->model) + intern_memory(dict->whos);
+	return profile_memory(dict->model) + intern_memory(dict->whos) + map_bytes(&dict->functions) +
+	       map_bytes(&dict->nameless);
 }
 
 /* This record is not what is stored. Without memory to remember that, all blocks of the table count as changed. */
@@ -273,7 +279,44 @@ static bool is_placed(const struct profile_frame *frame)
 	return frame->kind == FRAME_KERNEL || frame->kind == FRAME_VDSO || (frame->kind == FRAME_USER && frame->file);
 }
 
-uint32_t dict_add_frame(struct dict *dict, const struct profile_frame *frame)
+/* What a function is told apart by; 0 if this frame stands for itself. */
+static uint64_t function_of(const struct profile_frame *frame)
+{
+	uint64_t whose = frame->kind == FRAME_JIT ? frame->process : frame->file;
+
+	if (!frame->name || whose >> WHOSE_BITS || (!is_placed(frame) && frame->kind != FRAME_JIT))
+		return 0;
+	return profile_has_source(&frame->source) ? 0 : whose << 35 | (uint64_t)frame->kind << 32 | frame->name;
+}
+
+/* Two places may have one key: what is found is compared. */
+static uint64_t place_of(const struct profile_frame *frame)
+{
+	return frame->address ^ (uint64_t)frame->file << 40 ^ (uint64_t)frame->kind << 36;
+}
+
+static bool is_nameless(const struct dict *dict, const struct profile_frame *frame)
+{
+	const uint64_t *number = is_placed(frame) ? map_get(&dict->nameless, place_of(frame)) : NULL;
+	const struct profile_frame *there = number ? profile_frame(dict->model, (uint32_t)*number) : NULL;
+
+	return there && !there->name && there->address == frame->address && there->file == frame->file &&
+	       there->kind == frame->kind;
+}
+
+/* So that the next one of its function is found, or its name when it comes. */
+static bool note_frame(struct dict *dict, const struct profile_frame *frame, uint32_t number)
+{
+	uint64_t function = function_of(frame);
+	uint64_t *slot = function ? map_put(&dict->functions, function) : map_put(&dict->nameless, place_of(frame));
+
+	if (slot && (!function || !*slot))
+		*slot = number;
+	return slot;
+}
+
+/* As it is: found by its place if it has one. */
+static uint32_t add_place(struct dict *dict, const struct profile_frame *frame)
 {
 	struct profile_frame key = *frame;
 	uint32_t number;
@@ -284,9 +327,23 @@ uint32_t dict_add_frame(struct dict *dict, const struct profile_frame *frame)
 	if (frame->name >= dict_count(dict, DICT_STRINGS))
 		return PROFILE_FULL;
 	number = profile_add_frame(dict->model, &key);
-	if (number != PROFILE_FULL && number && fill(&profile_frame(dict->model, number)->name, frame->name))
+	if (number == PROFILE_FULL || !number)
+		return number;
+	if (fill(&profile_frame(dict->model, number)->name, frame->name)) {
 		touch(dict, DICT_FRAMES, number);
+		if (is_placed(frame))
+			map_remove(&dict->nameless, place_of(frame));
+	}
+	if (function_of(frame) || (is_placed(frame) && !profile_frame(dict->model, number)->name))
+		return note_frame(dict, frame, number) ? number : PROFILE_FULL;
 	return number;
+}
+
+uint32_t dict_add_frame(struct dict *dict, const struct profile_frame *frame)
+{
+	uint64_t function = function_of(frame), *first = function ? map_get(&dict->functions, function) : NULL;
+
+	return first && !is_nameless(dict, frame) ? (uint32_t)*first : add_place(dict, frame);
 }
 
 uint32_t dict_add_process(struct dict *dict, const struct profile_process *process)

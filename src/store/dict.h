@@ -4,8 +4,10 @@
  * 1 in the order they came. In memory it is a profile without samples, and beside it `who` a sample is of. On disk it
  * is blocks of a fixed number of records, each a list of columns.
  *
- * A frame is found by its place (file and offset, or address) where it has one. Its name is beside it, may come later,
- * and then holds for all windows that have the frame; the same goes for what is known of files and processes.
+ * A frame without a name is found by its place (file and offset, or address) where it has one. Its name is beside it, may
+ * come later, and then holds for all windows that have the frame; the same goes for what is known of files and processes.
+ * One that has a name already is found by that and its file: the place where a function was met first stands for all of
+ * it. Samples of one function are nearly all at different places, and each would be a stack of its own for ever.
  */
 #ifndef WICK_STORE_DICT_H
 #define WICK_STORE_DICT_H
@@ -13,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/map.h"
 
 struct buf;
 struct intern;
@@ -43,6 +47,8 @@ struct dict_who {
 struct dict {
 	struct profile *model;
 	struct intern *whos;
+	struct map functions; /* frames by kind, file or process, and name */
+	struct map nameless;  /* frames by place, while they have no name */
 	struct dict_changes {
 		unsigned char *changed; /* by block: a record that is stored already is not what is stored */
 		uint32_t len;           /* blocks that `changed` has room for */

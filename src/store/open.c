@@ -42,7 +42,6 @@ static const char *const steps[STORE_VERSION] = {
 	" rolled INTEGER NOT NULL, head BLOB NOT NULL, body BLOB NOT NULL);"
 	"CREATE INDEX window_time ON window (level, start_ns, end_ns);"
 	"CREATE INDEX window_order ON window (level, first, last);"
-	"CREATE INDEX window_era ON window (era);"
 	"CREATE INDEX window_not_rolled ON window (level, first) WHERE rolled = 0;"
 	"CREATE TABLE event (window INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, data BLOB NOT NULL);"
 	"CREATE INDEX event_bytes ON event (window, bytes);"

@@ -65,10 +65,11 @@ int store_read_window(struct store *store, int64_t id, enum store_parts parts, s
 
 /*
  * The rows that a range consists of, none of them twice, as coarse as fits: those that lie in the range as a whole, and
- * those at its ends, which no finer ones stand for. By era, then by sequence number. `coarsest` limits how coarse.
+ * those at its ends, which no finer ones stand for. By era, then by sequence number. `coarsest` limits how coarse;
+ * `parts` is what will be read of them: minutes have no body while their windows are there.
  */
-int store_cover(struct store *store, const struct store_range *range, enum store_level coarsest, struct store_row **ret,
-		size_t *ret_len);
+int store_cover(struct store *store, const struct store_range *range, enum store_level coarsest, enum store_parts parts,
+		struct store_row **ret, size_t *ret_len);
 
 /* Adds a counter to a sum under group << 32 | name; of what a recording needed at most it is the greatest. */
 int store_add_counter(const struct profile *model, struct map *sums, const struct window_counter *counter);
@@ -80,6 +81,9 @@ void store_add_numbers(uint64_t *numbers, const struct window *window);
 /* One step of each, in a transaction of its own: 1 if something was done, 0 if there is nothing to do. */
 int store_roll_up(struct store *store);
 int store_retain(struct store *store);
+
+/* Makes the body of a minute that has none of its windows, which are about to go. Within a transaction. */
+int store_fill_minute(struct store *store, int64_t first, int64_t last);
 
 /* Writes a window as a row: its columns and what is known of it. `lost` is the sum of its counters of that group. */
 int store_insert_row(struct store *store, struct store_row *row, const struct window *window, uint64_t lost);

@@ -282,7 +282,7 @@ int store_query(struct store *store, const struct store_range *range, const stru
 	int err = profile_new(&query.profile) ? fail(-ENOMEM, "store: profile") : store_begin(store);
 
 	if (!err) {
-		err = store_cover(store, range, STORE_HOUR, &rows, &len);
+		err = store_cover(store, range, STORE_HOUR, STORE_BODY, &rows, &len);
 		err = err ? err : add_rows(&query, rows, len);
 		store_end(store);
 	}

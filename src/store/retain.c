@@ -62,15 +62,36 @@ static int find_candidate(struct store *store, struct candidate *ret)
 	return err;
 }
 
+/* The last row that is part of the same coarser one, and whether that has a body. */
+static int find_last(struct store *store, const struct candidate *candidate, int64_t *ret_last, bool *ret_has_body)
+{
+	autostatement sqlite3_stmt *row = NULL;
+	int err = sql_begin(store->db, &row,
+			    "SELECT last, length(body) > 0 FROM window WHERE level = ? AND first <= ?"
+			    " ORDER BY first DESC LIMIT 1",
+			    "ii", (int64_t)candidate->level + 1, candidate->first);
+
+	*ret_last = candidate->first;
+	*ret_has_body = true;
+	err = err ? err : sql_row(row);
+	if (err <= 0)
+		return err;
+	if (sqlite3_column_int64(row, 0) >= candidate->first) {
+		*ret_last = sqlite3_column_int64(row, 0);
+		*ret_has_body = sqlite3_column_int(row, 1);
+	}
+	return 0;
+}
+
 /* With all that is part of the same coarser row. */
 static int remove_rows(struct store *store, const struct candidate *candidate)
 {
-	int64_t last = candidate->first;
-	int err = sql_number(store->db, &last, last,
-			     "SELECT last FROM window WHERE level = ? AND first <= ? ORDER BY first DESC LIMIT 1", "ii",
-			     (int64_t)candidate->level + 1, candidate->first);
+	int64_t last = 0;
+	bool has_body = true;
+	int err = find_last(store, candidate, &last, &has_body);
 
-	last = last < candidate->first ? candidate->first : last;
+	if (!err && !has_body)
+		err = store_fill_minute(store, candidate->first, last);
 	err = err ? err
 		  : sql_run(store->db,
 			    "DELETE FROM event WHERE window IN"
@@ -116,8 +137,9 @@ static int remove_dictionary(struct store *store)
 {
 	int64_t era = 0;
 	int err = sql_number(store->db, &era, 0,
-			     "SELECT id FROM era WHERE id < (SELECT max(id) FROM era) AND NOT EXISTS"
-			     " (SELECT 1 FROM window WHERE window.era = era.id) LIMIT 1",
+			     "SELECT e.id FROM era e WHERE e.id < (SELECT max(id) FROM era) AND NOT EXISTS"
+			     " (SELECT 1 FROM window w WHERE w.level IN (0, 1, 2) AND w.first >= e.first AND"
+			     " w.first < (SELECT min(n.first) FROM era n WHERE n.id > e.id)) LIMIT 1",
 			     "");
 
 	if (err || !era)

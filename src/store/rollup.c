@@ -6,6 +6,9 @@
  *
  * A group is added up when a row follows that is not in it: nothing can be added to it then, because sequence numbers
  * only grow. A clock that is set back begins another group of the same minute.
+ *
+ * Minutes would take nearly as much room as the windows they are made of, and say the same: once their hour is made they
+ * keep their heads, for curves, and get their bodies again when their windows go.
  */
 #include "store/parts.h"
 
@@ -21,6 +24,8 @@
 #include "store/window.h"
 
 #define PARTS_MAX 128 /* in a group: a step stays small */
+#define EMPTY_SHIFT 47 /* in ids of rows: without a body */
+#define PARTS "SELECT id, era, first, last, start_ns, end_ns, mono_us, age_ns, lost FROM window"
 
 static const uint64_t spans[STORE_LEVELS] = { 0, 60 * STORE_NS_PER_SEC, 3600 * STORE_NS_PER_SEC };
 
@@ -50,8 +55,7 @@ static int find_group(struct store *store, enum store_level level, struct group 
 	autostatement sqlite3_stmt *rows = NULL;
 	uint64_t span = spans[level + 1];
 	int err = sql_begin(store->db, &rows,
-			    "SELECT id, era, first, last, start_ns, end_ns, mono_us, age_ns, lost FROM window"
-			    " WHERE level = ? AND rolled = 0 ORDER BY first",
+			    PARTS " WHERE level = ? AND rolled = 0 ORDER BY first",
 			    "i", (int64_t)level);
 
 	ret->len = 0;
@@ -117,6 +121,18 @@ static int add_up(struct store *store, const struct group *group, struct window 
 	return err ? err : window_arrange(ret);
 }
 
+/*
+ * Those of an hour, as far as their windows are there. They get ids beside each other: a row that shrinks where it is
+ * leaves its page half empty.
+ */
+static int empty_minutes(struct store *store, const struct store_row *hour)
+{
+	return sql_run(store->db,
+		       "UPDATE window SET body = x'', id = id | ? WHERE level = 1 AND first BETWEEN ? AND ? AND EXISTS"
+		       " (SELECT 1 FROM window p WHERE p.level = 0 AND p.first = window.first)",
+		       "iii", (int64_t)1 << EMPTY_SHIFT, hour->first, hour->last);
+}
+
 static int write_group(struct store *store, const struct group *group)
 {
 	const struct store_row *parts = group->parts, *last = &parts[group->len - 1];
@@ -135,8 +151,34 @@ static int write_group(struct store *store, const struct group *group)
 	err = err ? err
 		  : sql_run(store->db, "UPDATE window SET rolled = 1 WHERE level = ? AND first BETWEEN ? AND ?", "iii",
 			    (int64_t)parts->level, row.first, row.last);
+	if (!err && row.level == STORE_HOUR)
+		err = empty_minutes(store, &row);
 	window_free(&window);
 	return err;
+}
+
+int store_fill_minute(struct store *store, int64_t first, int64_t last)
+{
+	autobuf struct buf raw = { 0 }, body = { 0 };
+	autostatement sqlite3_stmt *rows = NULL;
+	struct window window = { 0 };
+	struct group group = { .len = 0 };
+	int err = sql_begin(store->db, &rows, PARTS " WHERE level = 0 AND first BETWEEN ? AND ? ORDER BY first", "ii",
+			    first, last);
+
+	while (!err && group.len < PARTS_MAX && (err = sql_row(rows)) > 0) {
+		group.parts[group.len++] = part_of(rows, STORE_WINDOW);
+		err = 0;
+	}
+	if (err || !group.len)
+		return err ? err : fail_plain(-EBADMSG, "store: windows of a minute are missing");
+	err = add_up(store, &group, &window);
+	window_body(&window, &raw);
+	window_free(&window);
+	err = err ? err : window_pack(&raw, &body);
+	return err ? err
+		   : sql_run(store->db, "UPDATE window SET body = ? WHERE level = 1 AND first = ?", "bi",
+			     (const void *)body.data, body.len, first);
 }
 
 int store_roll_up(struct store *store)

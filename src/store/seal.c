@@ -25,6 +25,7 @@
 
 #define NS_PER_US 1000
 #define ERA_WINDOWS 8640
+#define LEVEL_SHIFT 48 /* in ids of rows: those of a level stand together, windows last, where pages are filled */
 #define ERA_MEMORY (24u << 20) /* bytes of a dictionary */
 
 /* The last window there is; retention leaves it alone. */
@@ -297,16 +298,15 @@ int store_insert_row(struct store *store, struct store_row *row, const struct wi
 	buf_clear(&raw);
 	window_body(window, &raw);
 	err = err ? err : window_pack(&raw, &body);
+	row->id = (int64_t)(STORE_HOUR - row->level) << LEVEL_SHIFT | row->first;
 	err = err ? err
 		  : sql_run(store->db,
-			    "INSERT INTO window (level, first, last, era, start_ns, end_ns, mono_us, age_ns, value,"
-			    " lost, rolled, head, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
-			    "iiiiiiiiiibb", (int64_t)row->level, row->first, row->last, row->era,
+			    "INSERT INTO window (id, level, first, last, era, start_ns, end_ns, mono_us, age_ns, value,"
+			    " lost, rolled, head, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
+			    "iiiiiiiiiiibb", row->id, (int64_t)row->level, row->first, row->last, row->era,
 			    (int64_t)row->range.from, (int64_t)row->range.to, (int64_t)row->mono_us,
 			    (int64_t)row->age_ns, (int64_t)value, (int64_t)lost, (const void *)head.data, head.len,
 			    (const void *)body.data, body.len);
-	if (!err)
-		row->id = sqlite3_last_insert_rowid(store->db);
 	return err;
 }
 

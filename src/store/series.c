@@ -5,7 +5,7 @@
  *
  * The rows are read twice: once to see which curves are the greatest, once to fill those. So memory is that of the
  * curves that were asked for, however many processes there have been. Who ran how much is in the heads of windows;
- * bodies are read only for the curve of a function.
+ * bodies are read only for the curve of a function, and events only where buckets are shorter than windows.
  */
 #include "store/store.h"
 
@@ -36,6 +36,7 @@ struct series {
 	/* Of the era at hand: */
 	struct sieve sieve;
 	uint32_t *who_names;
+	uint64_t *values; /* by name, of the window at hand: all 0 between two */
 };
 
 typedef int take_value(struct series *series, const struct store_row *row, uint32_t name, uint64_t value);
@@ -77,7 +78,9 @@ static void leave_era(struct series *series)
 {
 	sieve_free(&series->sieve);
 	free(series->who_names);
+	free(series->values);
 	series->who_names = NULL;
+	series->values = NULL;
 }
 
 static int enter_era(struct series *series, int64_t era)
@@ -94,26 +97,77 @@ static int enter_era(struct series *series, int64_t era)
 		if (series->who_names[i] == UINT32_MAX)
 			return fail(-ENOMEM, "store: curves");
 	}
-	if (!series->who_names)
+	series->values = calloc((size_t)intern_count(series->names) + 1, sizeof(*series->values));
+	if (!series->who_names || !series->values)
 		return fail(-ENOMEM, "store: curves");
 	return sieve_init(&series->sieve, series->store->dict, series->request->filter);
 }
 
-static int take_window(struct series *series, const struct store_row *row, take_value *take)
+/* Adds up what each curve has of the window. */
+static void add_values(struct series *series, const struct window *window)
 {
-	struct window window;
 	size_t at = 0;
-	int err = store_read_window(series->store, row->id, series->sieve.stacks ? STORE_BODY : STORE_HEAD, &window);
 
-	for (size_t g = 0; !err && g < window.groups_len; g++) {
-		const struct window_group *group = &window.groups[g];
+	for (size_t g = 0; g < window->groups_len; g++) {
+		const struct window_group *group = &window->groups[g];
 		uint64_t value = series->sieve.stacks ? 0 : group->sum;
 
 		for (uint32_t i = 0; series->sieve.stacks && i < group->rows; i++, at++)
-			if (sieve_stack(&series->sieve, window.rows[at].stack))
-				value += window.rows[at].value; /* no more than the sum, which fits */
-		if (value && sieve_who(&series->sieve, group->who))
-			err = take(series, row, series->who_names[group->who], value);
+			if (sieve_stack(&series->sieve, window->rows[at].stack))
+				value += window->rows[at].value; /* no more than the sum, which fits */
+		if (sieve_who(&series->sieve, group->who))
+			series->values[series->who_names[group->who]] += value;
+	}
+}
+
+/* What has a time of its own is taken at that. */
+static int take_events(struct series *series, const struct store_row *row, const struct window *window,
+		       take_value *take)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < window->events_len && !err; i++) {
+		const struct window_row *of = &window->rows[window->events[i].row];
+		uint64_t time = row->range.from + window->events[i].time_us * 1000;
+		const struct store_row moment = { .range = { time, time + 1 } };
+		uint32_t name = series->who_names[of->who];
+
+		if (!series->values[name] || !sieve_who(&series->sieve, of->who) ||
+		    (series->sieve.stacks && !sieve_stack(&series->sieve, of->stack)))
+			continue;
+		series->values[name]--;
+		err = take(series, &moment, name, 1);
+	}
+	return err;
+}
+
+/* Whether the window's own events tell more than that it is there. */
+static bool is_long(const struct series *series, const struct store_row *row)
+{
+	const struct store_range *range = &series->request->range;
+
+	return row->has_events &&
+	       (range->to - range->from) / series->request->buckets < row->range.to - row->range.from;
+}
+
+static int take_window(struct series *series, const struct store_row *row, take_value *take)
+{
+	bool by_event = is_long(series, row);
+	enum store_parts parts = by_event ? STORE_EVENTS : series->sieve.stacks ? STORE_BODY : STORE_HEAD;
+	struct window window;
+	int err = store_read_window(series->store, row->id, parts, &window);
+
+	if (err)
+		return err;
+	add_values(series, &window);
+	if (by_event)
+		err = take_events(series, row, &window, take);
+	for (size_t g = 0; g < window.groups_len; g++) {
+		uint64_t *value = &series->values[series->who_names[window.groups[g].who]];
+
+		if (*value && !err)
+			err = take(series, row, series->who_names[window.groups[g].who], *value);
+		*value = 0;
 	}
 	window_free(&window);
 	return err;
@@ -136,7 +190,7 @@ static int take_rows(struct series *series, take_value *take)
 	return err;
 }
 
-/* How much of a row's value came before a moment, if it was spread evenly. */
+/* How much of a row's value came before a moment, if it was spread evenly: to the nearest. */
 static uint64_t share(const struct store_row *row, uint64_t value, uint64_t until)
 {
 	uint64_t length = row->range.to - row->range.from;
@@ -145,7 +199,7 @@ static uint64_t share(const struct store_row *row, uint64_t value, uint64_t unti
 		return 0;
 	if (until >= row->range.to)
 		return value;
-	return (uint64_t)((unsigned __int128)value * (until - row->range.from) / length);
+	return (uint64_t)(((unsigned __int128)value * (until - row->range.from) + length / 2) / length);
 }
 
 static uint64_t share_in(const struct store_row *row, uint64_t value, const struct store_range *range)
@@ -273,8 +327,9 @@ static enum store_level level_for(const struct store_series_request *request)
 static int make_series(struct series *series)
 {
 	autofree struct store_row *rows = NULL;
-	int err = store_cover(series->store, &series->request->range, level_for(series->request), &rows,
-			      &series->rows_len);
+	const struct store_filter *filter = series->request->filter;
+	int err = store_cover(series->store, &series->request->range, level_for(series->request),
+			      filter && filter->function ? STORE_BODY : STORE_HEAD, &rows, &series->rows_len);
 
 	series->rows = rows;
 	err = err ? err : take_rows(series, add_sum);

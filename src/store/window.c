@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/span.h"
+#include "profile/wick_format.h"
 
 #define PACK_LEVEL 9
 #define UNPACK_MAX (256u << 20)
@@ -105,10 +106,10 @@ void window_head(const struct window *window, struct buf *ret)
 	for (size_t i = 0; i < window->groups_len; i++)
 		buf_varint(ret, window->groups[i].sum);
 	buf_varint(ret, window->counters_len);
-	for (size_t i = 0; i < window->counters_len; i++) {
-		buf_varint(ret, window->counters[i].group);
-		buf_varint(ret, window->counters[i].name);
-	}
+	for (size_t i = 0; i < window->counters_len; i++)
+		buf_varint(ret, wick_zigzag(window->counters[i].group, i ? window->counters[i - 1].group : 0));
+	for (size_t i = 0; i < window->counters_len; i++)
+		buf_varint(ret, wick_zigzag(window->counters[i].name, i ? window->counters[i - 1].name : 0));
 	for (size_t i = 0; i < window->counters_len; i++)
 		buf_varint(ret, window->counters[i].value);
 }
@@ -177,6 +178,16 @@ static uint32_t take_growing(struct cursor *cursor, uint32_t before)
 	return (uint32_t)value;
 }
 
+/* The next of numbers that are close to each other. */
+static uint32_t take_near(struct cursor *cursor, uint32_t before)
+{
+	uint64_t value = wick_unzigzag(cursor_varint(cursor), before);
+
+	if (value > UINT32_MAX)
+		cursor->bad = 1;
+	return (uint32_t)value;
+}
+
 static void take_numbers(struct cursor *cursor, struct window *ret)
 {
 	uint64_t numbers = cursor_varint(cursor);
@@ -222,10 +233,10 @@ int window_read_head(struct window *ret, const void *data, size_t len)
 		take_groups(&cursor, ret);
 	if (ret->groups && !cursor.bad)
 		ret->counters = take_records(&cursor, COUNTER_LEAST, sizeof(*ret->counters), &ret->counters_len);
-	for (size_t i = 0; i < ret->counters_len; i++) {
-		ret->counters[i].group = take_u32(&cursor);
-		ret->counters[i].name = take_u32(&cursor);
-	}
+	for (size_t i = 0; i < ret->counters_len; i++)
+		ret->counters[i].group = take_near(&cursor, i ? ret->counters[i - 1].group : 0);
+	for (size_t i = 0; i < ret->counters_len; i++)
+		ret->counters[i].name = take_near(&cursor, i ? ret->counters[i - 1].name : 0);
 	for (size_t i = 0; i < ret->counters_len; i++)
 		ret->counters[i].value = cursor_varint(&cursor);
 	if (!cursor.bad && ret->counters && !cursor_left(&cursor))

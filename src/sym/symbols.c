@@ -551,6 +551,15 @@ const char *symbols_reason(struct symbols *symbols)
 	return symbols->reason;
 }
 
+void symbols_rest(struct symbols *symbols)
+{
+	const struct image *images[] = { symbols->image, symbols->debug };
+
+	for (size_t i = 0; i < 2 && !symbols->info; i++) /* libelf may have written to its private copy */
+		if (images[i])
+			image_release(images[i], 0, image_size(images[i]));
+}
+
 size_t symbols_memory(const struct symbols *symbols)
 {
 	size_t bytes = sizeof(*symbols) + symbols->packed_len + symbols->text.cap;

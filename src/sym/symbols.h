@@ -73,6 +73,9 @@ size_t symbols_find(struct symbols *symbols, uint64_t offset, struct symbol_name
  */
 const char *symbols_reason(struct symbols *symbols);
 
+/* Gives back the pages of the mapped files: they are read again when something is asked again. */
+void symbols_rest(struct symbols *symbols);
+
 size_t symbols_memory(const struct symbols *symbols);
 
 #endif

@@ -6,8 +6,9 @@ import { changeOf, sumBy } from "./model.js";
 
 export const COLOUR_MODES = ["kind", "module", "process", "warm"];
 const KIND_COLOURS = ["#f0b255", "#d95f2b", "#2fa884", "#3d5a9e", "#f9f2a4", "#74747c", "#96969d", "#b4c7e0", "#66c2e8", "#c2c2c7"];
-const SCHEME = ["#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00"];
-const OTHERS = "#d2d2d6", PLAIN = "#a9bcd6", NOISE = "#c9c9ce";
+export const SCHEME = ["#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00"];
+export const OTHERS = "#d2d2d6";
+const PLAIN = "#a9bcd6", NOISE = "#c9c9ce";
 export const MATCHED = "#d45bd4";
 
 function hash(text) {

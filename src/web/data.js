@@ -91,7 +91,7 @@ function readParents(up, count) {
 }
 
 // The frames, with room for more: groups and folded modules are frames too.
-class Frames {
+export class Frames {
 	constructor(strings, count, columns) {
 		const name = columns[0], module = columns[1], kind = columns[2];
 		const known = new Map();

@@ -19,6 +19,29 @@ function textOn(fill) {
 	return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.18 ? "#14161a" : "#ffffff";
 }
 
+// Where each drawn node of a graph began, as parts of the width: where it was in the old tree, or nothing wide in its parent.
+function startsOf(graph, old, place) {
+	const { tree, rows } = graph, twins = new Map([[0, 0]]), starts = new Map(), kids = new Map();
+	const key = (from, node) => from.frames.name[from.frame[node]] + "\n" + from.frames.kind[from.frame[node]];
+	const twinsOf = (parent) => {
+		if (!kids.has(parent))
+			kids.set(parent, new Map([...old.kids(parent)].map((kid) => [key(old, kid), kid])));
+		return kids.get(parent);
+	};
+	for (const row of rows)
+		for (const node of row) {
+			const above = twins.get(tree.parent[node]), twin = node ? above === undefined ? undefined : twinsOf(above).get(key(tree, node)) : 0;
+			if (twin !== undefined) {
+				twins.set(node, twin);
+				starts.set(node, place(twin));
+			} else {
+				const parent = tree.parent[node], [left, right] = starts.get(parent), at = left + (right - left) * (tree.x[node] - tree.x[parent]) / tree.total[0][parent];
+				starts.set(node, [at, at]);
+			}
+		}
+	return starts;
+}
+
 export class Flame {
 	// `up`: the root is at the bottom.
 	constructor(host, up, label) {
@@ -52,6 +75,41 @@ export class Flame {
 		if (tree !== this.tree)
 			this.zoomed = 0;
 		Object.assign(this, { tree, painter, match, fills: new Map() });
+	}
+	// Other data in the place of what is shown: each frame moves from where it was, found by its path, to where it is now.
+	follow(tree, painter, match, zoomed) {
+		const old = this.tree, scale = 1 / (this.to - this.from), from = this.from, start = performance.now();
+		const held = Math.abs(this.goal()[0] - from) + Math.abs(this.goal()[1] - this.to) > 1e-9, whole = tree.total[0][0] / old.total[0][0];
+		cancelAnimationFrame(this.frameRequest);
+		this.show(tree, painter, match);
+		this.zoomed = zoomed;
+		[this.from, this.to] = held ? [from * whole, this.to * whole] : this.goal();
+		this.layout();
+		if (reducedMotion())
+			return;
+		this.moving = startsOf(this, old, (node) => [(old.x[node] - from) * scale, (old.x[node] + old.total[0][node] - from) * scale]);
+		const step = (now) => {
+			const t = Math.min(1, Math.max(0, (now - start) / EASE_MS));
+			this.part = 1 - (1 - t) ** 3;
+			if (t >= 1)
+				this.moving = null;
+			else
+				this.frameRequest = requestAnimationFrame(step);
+			this.paint();
+		};
+		step(start);
+	}
+	// From where to where a node is drawn, in pixels.
+	edges(node, width) {
+		const { tree } = this, scale = width / (this.to - this.from);
+		let left = (tree.x[node] - this.from) * scale, right = left + tree.total[0][node] * scale;
+		const old = this.moving && this.moving.get(node);
+		if (old) {
+			left = old[0] * width + (left - old[0] * width) * this.part;
+			right = old[1] * width + (right - old[1] * width) * this.part;
+		}
+		this.left = Math.max(0, left);
+		this.right = Math.min(width, right);
 	}
 	goal() {
 		const { tree, zoomed } = this, width = tree.total[0][zoomed];
@@ -89,6 +147,7 @@ export class Flame {
 	}
 	// What is in sight, row by row.
 	layout() {
+		this.moving = null;
 		const { tree, from, to } = this, width = this.host.clientWidth, total = tree.total[0], { x } = tree;
 		const least = LEAST * (to - from) / width;
 		let row = [0];
@@ -158,7 +217,7 @@ export class Flame {
 		this.placeMark(this.mark, this.selected);
 	}
 	drawRows(context, width, scroll, height, zoomDepth) {
-		const { tree, rows } = this, scale = width / (this.to - this.from);
+		const { tree, rows } = this;
 		context.font = NAME_FONT;
 		context.textBaseline = "middle";
 		for (let depth = 0; depth < rows.length; depth++) {
@@ -166,7 +225,7 @@ export class Flame {
 			if (y > height || y + ROW < 0)
 				continue;
 			for (const node of rows[depth])
-				this.drawFrame(context, node, tree, y, scale, width, depth < zoomDepth);
+				this.drawFrame(context, node, tree, y, width, depth < zoomDepth);
 		}
 	}
 	// What is above the zoom is paler: mixed with the ground.
@@ -179,9 +238,9 @@ export class Flame {
 		}
 		return mixed;
 	}
-	drawFrame(context, node, tree, y, scale, width, faded) {
-		const left = Math.max(0, (tree.x[node] - this.from) * scale);
-		const right = Math.min(width, (tree.x[node] + tree.total[0][node] - this.from) * scale);
+	drawFrame(context, node, tree, y, width, faded) {
+		this.edges(node, width);
+		const { left, right } = this;
 		const wide = Math.max(LEAST, right - left - (right - left > 2 ? 1 : 0)), frame = tree.frame[node];
 		const own = this.match && this.match[frame] ? MATCHED : node || frame ? this.fillOf(node) : "#d2d2d6", fill = faded ? this.pale(own) : own;
 		context.fillStyle = fill;
@@ -204,11 +263,11 @@ export class Flame {
 	}
 	// Where a node is on the screen, relative to the host; null if it is not drawn.
 	box(node) {
-		const { tree } = this, depth = tree.depth(node), scale = this.host.clientWidth / (this.to - this.from);
+		const { tree } = this, depth = tree.depth(node);
 		if (!this.rows[depth] || !this.rows[depth].includes(node))
 			return null;
-		const left = Math.max(0, (tree.x[node] - this.from) * scale);
-		const right = Math.min(this.host.clientWidth, (tree.x[node] + tree.total[0][node] - this.from) * scale);
+		this.edges(node, this.host.clientWidth);
+		const { left, right } = this;
 		return { left, width: Math.max(2, right - left - 1), top: this.top(depth) - this.host.scrollTop, depth };
 	}
 	// The node at a point of the host, or -1.

@@ -30,6 +30,8 @@ export class FlameView {
 			wireGestures(app, this.graph, { select: (_, node) => app.act.select(node), enter: (_, node) => app.act.enter(node), menu: app.act.menu });
 		}
 		const same = this.graph.tree === app.shown, zoom = app.shown.find_path(splitPath(app.state.zoom));
+		if (app.ticking && !same)
+			return this.graph.follow(app.shown, app.painter, app.match, zoom);
 		this.graph.show(app.shown, app.painter, app.match);
 		this.graph.zoom(zoom, same && old && old.zoom !== app.state.zoom);
 	}

@@ -33,6 +33,8 @@ export function reportCommand(app) {
 	const left = new Set([...odd, ...of("thread", "container", "unit", "module", "kind", "foldrec", "foldmod"), ...needs.slice(1),
 		...of("process", "focus", "callers").filter((chip) => chip.not)].map((chip) => chip.key));
 	const file = decodeURIComponent(location.pathname.split("/").pop()).replace(/\.html?$/, "") || "cpu", { before, profile } = app.head;
+	if (app.server && app.compare)
+		return { text: app.server.command(words), left };
 	if (app.compare)
 		return { text: [...words, shellWord(before.name || "before.wick"), shellWord(profile.name || "after.wick")].join(" "), left };
 	if (state.by === "thread" || state.by === "container" || state.by === "unit" || state.by === "pid")
@@ -41,6 +43,8 @@ export function reportCommand(app) {
 		words.push("--callers", shellWord(app.db.frames.name[app.shown.frame[app.shown.wholePath(app.selected)[0]]]));
 	else if (state.view !== "table")
 		words.push("--tree");
+	if (app.server)
+		return { text: app.server.command(words), left };
 	words.push(shellWord(profile.name || file + ".wick"));
 	return { text: words.join(" "), left };
 }
@@ -106,7 +110,7 @@ function starts(app) {
 	const { frames } = app.db, { sums, tree } = app, name = (fn) => frames.name[frames.fnFrame[fn]];
 	const item = (share, fn) => el("li", {}, line(share, name(fn), () => app.act.selectFn(fn, true)));
 	const list = app.compare ? app.changes.slice(0, app.hottest.length).map(({ fn, points }) => item(signed(points), fn)) :
-		app.hottest.map((fn) => item(percent(sums.self[0][fn], tree.total[0][0]), fn));
+		app.hottest.filter((fn) => sums.self[0][fn]).map((fn) => item(percent(sums.self[0][fn], tree.total[0][0]), fn));
 	return [list.length ? [el("h3", {}, app.compare ? "Changed most, in points" : "Running most"), el("ul", {}, list)] : null,
 		el("p", { class: "quiet hint" }, "Select a frame to see what is known of it. Press ? for all keys.")];
 }

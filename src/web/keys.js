@@ -29,6 +29,11 @@ export const KEYS = [
 	[["?"], "this list", () => toggleHelp()],
 ];
 
+// Keys that only some pages have.
+export function addKeys(list) {
+	KEYS.splice(-1, 0, ...list);
+}
+
 export function toggleHelp(show = byId("help").hidden) {
 	const help = byId("help");
 	help.hidden = !show;
@@ -36,9 +41,9 @@ export function toggleHelp(show = byId("help").hidden) {
 		help.querySelector("button").focus();
 }
 
-export function wireHelp() {
+export function wireHelp(app) {
 	const entry = ([keys, what]) => [el("dt", {}, el("kbd", {}, keys[0])), el("dd", {}, what)];
-	fill(byId("keys"), KEYS.map(entry), ACTIONS.map((action) => entry([[action.key], action.name.toLowerCase()])));
+	fill(byId("keys"), KEYS.map(entry), ACTIONS.filter((action) => action.id !== "copycurl" || app.server).map((action) => entry([[action.key], action.name.toLowerCase()])));
 	byId("help-close").addEventListener("click", () => toggleHelp(false));
 	byId("help").addEventListener("click", (event) => event.target === byId("help") && toggleHelp(false));
 }
@@ -60,7 +65,7 @@ export function wireKeys(app) {
 			return;
 		const view = VIEWS[+event.key - 1], action = ACTIONS.find((one) => one.key === event.key), way = ARROWS[event.key];
 		const key = KEYS.find(([keys, , run]) => run && keys.includes(event.key));
-		if (button && event.key === "Enter" || !app.tree)
+		if (button && (event.key === "Enter" || event.key === " ") || !app.tree)
 			return;
 		if (view)
 			app.act.show(view);

@@ -22,18 +22,26 @@ import { hideTip } from "./gestures.js";
 
 const HOTTEST = 12;
 
-class App {
-	constructor(db) {
-		this.db = db;
-		this.head = db.head;
+export class App {
+	constructor() {
 		this.actions = ACTIONS;
 		this.selected = this.selectedFn = this.sandwichFn = -1;
-		this.compare = db.sides.length > 1;
 		this.reveal = true; // what the address selects
-		[this.whole, this.wholeBefore] = db.sides.map((side) => side.value.reduce((sum, value) => sum + value, 0));
+		this.server = null;
 		this.fileBase = decodeURIComponent(location.pathname.split("/").pop()).replace(/\.html?$/, "") || "profile";
 		this.act = makeActs(this);
-		this.store = new Store((state, old) => this.render(state, old));
+		this.store = new Store((state, old) => this.server ? this.server.changed(state, old) : this.render(state, old));
+	}
+	// What is shown from now on.
+	setData(db) {
+		this.db = db;
+		this.head = db.head;
+		this.compare = db.sides.length > 1;
+		[this.whole, this.wholeBefore] = db.sides.map((side) => side.value.reduce((sum, value) => sum + value, 0));
+		this.base = this.pairs = null;
+		showChoices(this);
+		if (!this.ticking || !byId("facts").querySelector("[open]"))
+			showFoot(this);
 	}
 	get state() {
 		return this.store.state;
@@ -82,7 +90,8 @@ class App {
 		if (anew) {
 			this.tree = this.treeOf(state);
 			this.summed = this.inverted = null;
-			showChips(this);
+			if (!this.ticking)
+				showChips(this);
 		}
 		if (coloured) {
 			this.painter = makePainter(this.db, this.tree, this.colour, state.by);
@@ -101,14 +110,15 @@ class App {
 		return !this.tree.total.some((total) => total[0] > 0);
 	}
 	render(state, old) {
-		hideTip();
+		if (!this.ticking)
+			hideTip();
 		this.prepare(state, old);
 		this.showControls();
 		if (this.isEmpty()) {
 			this.dropView();
 			this.selected = this.selectedFn = -1;
 			showInspector(this);
-			return showEmpty(this);
+			return this.server ? this.server.showEmpty() : showEmpty(this);
 		}
 		this.chooseTrees(state);
 		this.showView(state, old);
@@ -175,7 +185,8 @@ class App {
 			this.view.select(this.selected, this.reveal);
 		}
 		this.reveal = false;
-		showInspector(this);
+		if (!this.ticking || !byId("inspector").matches(":hover, :focus-within"))
+			showInspector(this);
 	}
 	showControls() {
 		const { state } = this;
@@ -281,19 +292,30 @@ function stepOut(app, set) {
 	return set({ select: "", fn: app.state.view === "sandwich" ? app.state.fn : "" }, true);
 }
 
-function wireControls(app) {
-	const option = (value, text) => el("option", { value }, text || value), { store, act } = app;
-	const choose = (id, part, options) => {
-		fill(byId(id), options);
+// What can be chosen, of this profile.
+function showChoices(app) {
+	const lists = {
+		unit: unitsOf(app.head).map((unit) => [unit, unitName(app.head, unit)]), order: [["name", "name"], ["size", "largest left"]],
+		colour: (app.compare ? ["change", ...COLOUR_MODES] : COLOUR_MODES).map((mode) => [mode, mode]), by: GROUPS.map((by) => [by, GROUP_NAMES[by]]),
+	};
+	const key = JSON.stringify(lists);
+	if (key === app.choices)
+		return;
+	app.choices = key;
+	for (const [id, list] of Object.entries(lists))
+		fill(byId(id), list.map(([value, text]) => el("option", { value }, text)));
+}
+
+export function wireControls(app) {
+	const { store, act } = app;
+	const choose = (id, part) => {
 		byId(id).addEventListener("change", () => {
 			byId(id).blur(); // so that keys work on
 			store.set({ [part]: byId(id).value });
 		});
 	};
-	choose("unit", "unit", unitsOf(app.head).map((unit) => option(unit, unitName(app.head, unit))));
-	choose("order", "order", [option("name", "name"), option("size", "largest left")]);
-	choose("colour", "colour", (app.compare ? ["change", ...COLOUR_MODES] : COLOUR_MODES).map((mode) => option(mode)));
-	choose("by", "by", GROUPS.map((by) => option(by, GROUP_NAMES[by])));
+	for (const part of ["unit", "order", "colour", "by"])
+		choose(part, part);
 	fill(byId("views"), VIEWS.map((view, i) => el("button", { role: "tab", "data-view": view, title: "key " + (i + 1), onclick: () => act.show(view) }, view[0].toUpperCase() + view.slice(1))));
 	byId("theme").addEventListener("click", act.nextTheme);
 	byId("help-open").addEventListener("click", () => toggleHelp());
@@ -314,14 +336,24 @@ function comparedNames(before, after) {
 	return old === now ? `${before} → ${after}` : `${old} → ${now}`;
 }
 
-function fail(title, words) {
+export function fail(title, words) {
 	byId("app").hidden = true;
 	fill(byId("old"), el("h1", {}, title), el("p", {}, words));
 	byId("old").hidden = false;
 	document.title = "wick: " + title;
 }
 
-async function start() {
+export function wire(app) {
+	wireControls(app);
+	wireChips(app);
+	wireSearch(app);
+	wireMenu();
+	wireHelp(app);
+	wireKeys(app);
+}
+
+// The page as a file: what it shows is in it.
+export async function startSaved() {
 	const block = byId("data");
 	let db;
 	fill(byId("old"), el("p", {}, "Unpacking the profile…"));
@@ -331,21 +363,14 @@ async function start() {
 		return fail("The profile in this page is damaged", `It cannot be read: ${error.message}. The file was changed or cut off on its way: copy it again, or make it anew with wick convert.`);
 	}
 	block.remove();
-	const app = new App(db), { profile, before } = app.head;
+	const app = new App(), { profile, before } = db.head;
 	byId("old").hidden = true;
 	byId("app").hidden = false;
 	byId("host").textContent = before ? comparedNames(before.name || "before", profile.name || "after") : profile.host || "";
 	byId("host").title = before ? `${before.name} → ${profile.name}` : "";
 	document.title = [profile.host || profile.name, app.fileBase, "wick"].filter(Boolean).join(" · ");
-	wireControls(app);
-	wireChips(app);
-	wireSearch(app);
-	wireMenu();
-	wireHelp();
-	wireKeys(app);
-	showFoot(app);
+	wire(app);
+	app.setData(db);
 	app.render(app.state, null);
 	document.body.classList.add("ready");
 }
-
-start();

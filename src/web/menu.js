@@ -38,6 +38,7 @@ export const ACTIONS = [
 	{ id: "copystack", key: "y", name: "Copy stack", when: isTree, run: (app) => copyText(stackText(app), "Stack"), inspector: true },
 	{ id: "copyfilter", key: "Y", name: "Copy as filter", when: (app) => app.selectedFrame() >= 0, run: (app) => copyText(chipText(ownChip(app)), "Filter"), inspector: true },
 	{ id: "copycommand", key: "t", name: "Copy wick report command", short: "Copy command", run: (app) => copyText(reportCommand(app).text, "Command") },
+	{ id: "copycurl", key: "T", name: "Copy curl command", when: (app) => app.server, run: (app) => copyText(app.server.curl(), "Command") },
 	{ id: "foldall", key: "R", name: "Fold all recursion", run: (app) => app.store.addChip({ key: "foldrec", value: "*", not: false }) },
 ];
 

@@ -8,18 +8,25 @@ import { UNITS } from "./format.js";
 export const VIEWS = ["flame", "icicle", "inverted", "tree", "sandwich", "table"];
 export const GROUPS = ["process", "pid", "thread", "container", "unit", "none"];
 
+const SPAN = /^\d{1,15}-\d{1,15}$/; // ms since 1970
+
 // Each part: its name in the address, what it may be (nothing: any text), the default.
 const PARTS = {
 	view: ["v", VIEWS, "flame"], by: ["by", GROUPS, "process"], unit: ["u", UNITS, "percent"], order: ["o", ["name", "size"], "name"],
 	colour: ["c", [...COLOUR_MODES, "change"], ""], search: ["q", null, ""], zoom: ["z", null, ""], select: ["s", null, ""],
 	fn: ["fn", null, ""], sort: ["sort", null, ""],
+	// With a server: range, the one to compare with, parts of every second, what of the time is seen and how, of what, the live window.
+	a: ["a", SPAN, ""], b: ["b", SPAN, ""], offsets: ["ms", /^\d{1,3}-\d{1,4}$/, ""], seen: ["t", SPAN, ""], strip: ["strip", ["time", "heat"], "time"],
+	over: ["over", /^[\w.-]{1,60}$/, "process"], of: ["of", null, ""], last: ["w", ["10", "30", "60", "300", "900"], "60"],
 };
+
+const isAllowed = (allowed, value) => !allowed || (allowed instanceof RegExp ? allowed.test(value) : allowed.includes(value));
 
 export function readState(fragment) {
 	const given = new URLSearchParams(fragment.replace(/^#/, "")), state = { chips: [] };
 	for (const [part, [name, allowed, usual]] of Object.entries(PARTS)) {
 		const value = given.get(name);
-		state[part] = value !== null && (!allowed || allowed.includes(value)) ? value : usual;
+		state[part] = value !== null && isAllowed(allowed, value) ? value : usual;
 	}
 	state.chips = given.getAll("f").map(parseChip).filter((chip) => chip);
 	return state;

@@ -25,10 +25,14 @@ export class TreeView {
 	}
 	show(app) {
 		if (app.shown !== this.tree) {
+			const kept = app.ticking && this.tree ? [...this.open].map((node) => this.tree.names(node)) : null;
 			this.tree = app.shown;
 			this.open = new Set([0]);
 			this.sorted = new Map();
-			this.openHot(0, { left: OPEN_MOST });
+			if (kept)
+				kept.forEach((names) => this.open.add(this.tree.find_path(names)));
+			else
+				this.openHot(0, { left: OPEN_MOST });
 		}
 		this.app = app;
 		this.width = this.nameHead.clientWidth;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs inside the worker: reads the request and the file that it came with, and answers. Keeps nothing in between. */
+/* Runs inside the worker: reads the request and the file that it came with, and answers. */
 #include "worker/serve.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include "sym/jitmap.h"
 #include "sym/symbols.h"
 #include "unwind/rows.h"
+#include "worker/shelf.h"
 #include "worker/protocol.h"
 
 static void serve_identity(int fd, struct buf *reply)
@@ -51,29 +52,54 @@ static void find_all(struct symbols *symbols, const struct ask *ask, struct buf 
 	answer_end(&writer);
 }
 
-static void serve_names(const struct ask *ask, const int *fds, size_t fds_len, struct buf *reply)
+/* The symbols of the file and of its debug files. NULL with the reason; what they want of debug files in `ret_debug`. */
+static struct symbols *open_symbols(const struct ask *ask, const int *fds, size_t fds_len,
+				    struct symbols_debug *ret_debug, const char **ret_reason)
 {
 	char file[256] = "";
 	struct symbols_options options = { file, ask->demangle, ask->inlines, ask->lines };
 	struct symbols *symbols = NULL;
-	struct symbols_debug debug;
 	int err;
 
 	memcpy(file, ask->file, ask->file_len < sizeof(file) ? ask->file_len : sizeof(file) - 1);
 	err = symbols_open(&symbols, fds[0], &options);
 	if (err) {
-		serve_nothing(ask, err == -ENOEXEC ? "not_elf" : err == -EFBIG ? "too_big" : "bad_elf", reply);
-		symbols_free(symbols);
-		return;
+		*ret_reason = err == -ENOEXEC ? "not_elf" : err == -EFBIG ? "too_big" : "bad_elf";
+		return NULL;
 	}
 	for (size_t i = 1; i < fds_len; i++)
 		symbols_add_debug(symbols, fds[i]);
-	symbols_debug(symbols, &debug);
-	if (!ask->last && ((debug.wanted && (debug.build_id_len || *debug.link)) || debug.alt_id_len))
-		answer_wants_debug(reply, &debug);
-	else
+	symbols_debug(symbols, ret_debug);
+	return symbols;
+}
+
+static void serve_names(struct shelf *shelf, const struct ask *ask, const int *fds, size_t fds_len, struct buf *reply)
+{
+	struct symbols *symbols = shelf ? shelf_find(shelf, ask, fds, fds_len) : NULL;
+	struct symbols_debug debug = { 0 };
+	const char *reason = NULL;
+
+	if (symbols) {
 		find_all(symbols, ask, reply);
-	symbols_free(symbols);
+		symbols_rest(symbols);
+		return;
+	}
+	symbols = open_symbols(ask, fds, fds_len, &debug, &reason);
+	if (!symbols) {
+		serve_nothing(ask, reason, reply);
+		return;
+	}
+	if (!ask->last && ((debug.wanted && (debug.build_id_len || *debug.link)) || debug.alt_id_len)) {
+		answer_wants_debug(reply, &debug);
+		symbols_free(symbols);
+		return;
+	}
+	find_all(symbols, ask, reply);
+	symbols_rest(symbols);
+	if (shelf)
+		shelf_put(shelf, ask, fds, fds_len, symbols);
+	else
+		symbols_free(symbols);
 }
 
 static void serve_jit(const struct ask *ask, int fd, struct buf *reply)
@@ -141,7 +167,7 @@ static void serve_rows(const struct ask *ask, const int *fds, size_t fds_len, st
 {
 	size_t before = reply->len;
 	struct symbols_debug debug;
-	const char *reason;
+	const char *reason = NULL;
 	int err;
 
 	buf_varint(reply, ANSWER_ROWS);
@@ -159,7 +185,7 @@ static void serve_rows(const struct ask *ask, const int *fds, size_t fds_len, st
 	buf_adds(reply, reason);
 }
 
-void serve(const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
+void serve(void *arg, const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
 {
 	uint64_t *addresses = NULL;
 	struct ask ask;
@@ -171,7 +197,7 @@ void serve(const void *request, size_t len, const int *fds, size_t fds_len, stru
 		serve_identity(fds[0], reply);
 		break;
 	case ASK_NAMES:
-		serve_names(&ask, fds, fds_len, reply);
+		serve_names(arg, &ask, fds, fds_len, reply);
 		break;
 	case ASK_JIT:
 		serve_jit(&ask, fds[0], reply);

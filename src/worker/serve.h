@@ -5,6 +5,7 @@
 
 #include "worker/worker.h"
 
+/* Its argument is a struct shelf, or NULL: nothing is kept from one request to the next. */
 worker_serve serve;
 
 #endif

@@ -30,6 +30,7 @@
 
 struct request {
 	struct request *next;
+	bool soon; /* those come first */
 	worker_done *done;
 	void *arg;
 	int fds[WORKER_FDS];
@@ -44,7 +45,8 @@ struct worker {
 	int socket;
 	struct request *first, **last; /* the first is under way if `sent` is not 0 */
 	size_t sent;                   /* bytes of it, with its length */
-	uint64_t deadline_ns;
+	uint64_t begun_ns;             /* when its first bytes were sent */
+	uint64_t begun_cpu_ns;         /* what the worker had used by then */
 	struct buf reply;
 	int nice; /* as it was when this began: whoever restarts it may be in a hurry, it is not */
 	unsigned int deaths;
@@ -111,7 +113,7 @@ static int serve_one(const struct worker_options *options, int fd)
 	err = err ? err : confine_cpu(options->cpu_seconds);
 	buf_u32(&reply, 0);
 	if (!err)
-		options->serve(request, len, fds, fds_len, &reply);
+		options->serve(options->arg, request, len, fds, fds_len, &reply);
 	free(request);
 	for (size_t i = 0; i < fds_len; i++)
 		close(fds[i]);
@@ -222,8 +224,26 @@ void worker_free(struct worker *worker)
 	free(worker);
 }
 
-int worker_ask(struct worker *worker, const void *bytes, size_t len, const int *fds, size_t fds_len, worker_done *done,
-	       void *arg)
+/* Behind those that come before it, and behind the one under way. */
+static void enqueue(struct worker *worker, struct request *request)
+{
+	struct request **at = worker->last;
+
+	if (request->soon) {
+		at = &worker->first;
+		if (*at && worker->sent)
+			at = &(*at)->next;
+		while (*at && (*at)->soon)
+			at = &(*at)->next;
+	}
+	request->next = *at;
+	*at = request;
+	if (!request->next)
+		worker->last = &request->next;
+}
+
+static int ask(struct worker *worker, const void *bytes, size_t len, const int *fds, size_t fds_len,
+	       const struct request *how)
 {
 	struct request *request;
 
@@ -232,6 +252,7 @@ int worker_ask(struct worker *worker, const void *bytes, size_t len, const int *
 	request = calloc(1, sizeof(*request) + sizeof(uint32_t) + len);
 	if (!request)
 		return -ENOMEM;
+	*request = *how;
 	for (size_t i = 0; i < fds_len; i++) {
 		request->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
 		if (request->fds[i] < 0) {
@@ -244,14 +265,23 @@ int worker_ask(struct worker *worker, const void *bytes, size_t len, const int *
 		}
 	}
 	request->fds_len = fds_len;
-	request->done = done;
-	request->arg = arg;
 	request->len = sizeof(uint32_t) + len;
 	memcpy(request->bytes, &(uint32_t){ (uint32_t)len }, sizeof(uint32_t));
 	memcpy(request->bytes + sizeof(uint32_t), bytes, len);
-	*worker->last = request;
-	worker->last = &request->next;
+	enqueue(worker, request);
 	return 0;
+}
+
+int worker_ask(struct worker *worker, const void *bytes, size_t len, const int *fds, size_t fds_len, worker_done *done,
+	       void *arg)
+{
+	return ask(worker, bytes, len, fds, fds_len, &(struct request){ .done = done, .arg = arg });
+}
+
+int worker_ask_soon(struct worker *worker, const void *bytes, size_t len, const int *fds, size_t fds_len,
+		    worker_done *done, void *arg)
+{
+	return ask(worker, bytes, len, fds, fds_len, &(struct request){ .soon = true, .done = done, .arg = arg });
 }
 
 /* Answers the first request and takes it off the queue. The callback may queue more. */
@@ -279,6 +309,14 @@ static int replace(struct worker *worker, int err)
 					   : spawn(worker);
 }
 
+/* The CPU time of the worker that runs. */
+static uint64_t used_ns(const struct worker *worker)
+{
+	clockid_t clock;
+
+	return worker->pid && !clock_getcpuclockid(worker->pid, &clock) ? clock_ns(clock) : 0;
+}
+
 /* False when the socket takes no more for now. */
 static bool send_some(struct worker *worker)
 {
@@ -302,9 +340,10 @@ static bool send_some(struct worker *worker)
 		head->cmsg_len = CMSG_LEN(sizeof(int) * request->fds_len);
 		memcpy(CMSG_DATA(head), request->fds, sizeof(int) * request->fds_len);
 	}
-	if (!worker->sent)
-		worker->deadline_ns =
-			clock_ns(CLOCK_MONOTONIC) + (uint64_t)worker->options.cpu_seconds * WALL_FACTOR * NS_PER_SEC;
+	if (!worker->sent) {
+		worker->begun_ns = clock_ns(CLOCK_MONOTONIC);
+		worker->begun_cpu_ns = used_ns(worker);
+	}
 	put = sendmsg(worker->socket, &message, MSG_NOSIGNAL);
 	if (put <= 0)
 		return false; /* full; or the worker is gone, which receiving will find out */
@@ -351,7 +390,8 @@ static int pump_once(struct worker *worker)
 			return 0;
 		}
 	}
-	if (worker->sent && clock_ns(CLOCK_MONOTONIC) > worker->deadline_ns)
+	if (worker->sent &&
+	    clock_ns(CLOCK_MONOTONIC) > worker->begun_ns + worker->options.cpu_seconds * WALL_FACTOR * NS_PER_SEC)
 		return replace(worker, -ETIME);
 	return err;
 }
@@ -389,6 +429,13 @@ short worker_poll_events(const struct worker *worker)
 	return worker->first && worker->sent < worker->first->len ? POLLIN | POLLOUT : POLLIN;
 }
 
+uint64_t worker_took_ns(const struct worker *worker)
+{
+	uint64_t now = used_ns(worker);
+
+	return now > worker->begun_cpu_ns ? now - worker->begun_cpu_ns : 0;
+}
+
 pid_t worker_pid(const struct worker *worker)
 {
 	return worker->pid;
@@ -406,5 +453,5 @@ uint64_t worker_max_rss(const struct worker *worker)
 
 uint64_t worker_cpu_us(const struct worker *worker)
 {
-	return worker->cpu_us;
+	return worker->cpu_us + used_ns(worker) / NS_PER_US;
 }

@@ -18,18 +18,17 @@ function ok(name, yes, more) {
 
 const is = (name, got, wanted) => ok(name, JSON.stringify(got) === JSON.stringify(wanted), { got, wanted });
 
-// Opens a file of the folder; `fragment` is behind the #, `quiet` waits for nothing.
-async function open(file, options = {}) {
-	const { fragment = "", quiet = false, before, ...rest } = options;
-	const context = await state.browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light", acceptDownloads: true, ...rest });
-	const page = await context.newPage(), address = "file://" + join(state.folder, file);
+// A page that has not gone anywhere; `allowed` says which addresses may be asked for, `before` runs first in it.
+async function newPage({ allowed, before, ...options }) {
+	const context = await state.browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light", acceptDownloads: true, ...options });
+	const page = await context.newPage();
 	page.trouble = [];
 	page.on("pageerror", (error) => page.trouble.push("error: " + error.message));
 	page.on("console", (message) => page.trouble.push("console: " + message.text()));
 	page.on("dialog", (dialog) => page.trouble.push("dialog: " + dialog.message()) && dialog.dismiss());
 	page.on("request", (request) => {
 		const url = request.url();
-		if (url.split("#")[0] !== address && !url.startsWith("blob:"))
+		if (!allowed(url) && !url.startsWith("blob:"))
 			page.trouble.push("request: " + url);
 	});
 	await page.addInitScript(() => {
@@ -38,6 +37,12 @@ async function open(file, options = {}) {
 	});
 	if (before)
 		await page.addInitScript(before);
+	return page;
+}
+
+// Opens a file of the folder; `fragment` is behind the #, `quiet` waits for nothing.
+async function open(file, { fragment = "", quiet = false, ...options } = {}) {
+	const address = "file://" + join(state.folder, file), page = await newPage({ allowed: (url) => url.split("#")[0] === address, ...options });
 	await page.goto(address + (fragment ? "#" + fragment : ""));
 	if (!quiet)
 		await page.waitForSelector("body.ready, #old h1", { timeout: 60000 });
@@ -83,6 +88,44 @@ async function choose(page, name) {
 	await page.evaluate(() => document.activeElement.blur());
 }
 
+// How many colours a canvas has: a blank one has one.
+const colours = (page) => page.locator("#view canvas").first().evaluate((canvas) => {
+	const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), seen = new Set();
+	for (let i = 0; i < data.length; i += 4 * 7)
+		seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+	return seen.size;
+});
+
+// What is out of the window's sides, or of the part that scrolls.
+const overflow = (page) => page.evaluate(() => {
+	const width = document.documentElement.clientWidth;
+	return [...document.querySelectorAll("header > *, .bar, #strip, #strip .stage, #answer, #legend, main, #inspector, footer > *")].filter((one) => one.offsetWidth)
+		.filter((one) => one.getBoundingClientRect().right > width + 1 || one.getBoundingClientRect().left < -1).map((one) => one.id || one.className).concat(document.documentElement.scrollWidth > width ? ["the page"] : []);
+});
+
+// Texts with less contrast than 4.5 to what is behind them.
+const faint = (page) => page.evaluate(() => {
+	const parse = (colour) => colour.match(/[\d.]+/g).map(Number), part = (value) => value <= 10.31 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4;
+	const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+	const behind = (element) => {
+		for (; element; element = element.parentElement) {
+			const colour = parse(getComputedStyle(element).backgroundColor);
+			if (colour.length < 4 || colour[3] === 1)
+				return colour;
+		}
+		return [255, 255, 255];
+	};
+	const bad = [];
+	for (const element of document.querySelectorAll("body *")) {
+		if (!element.offsetWidth || ![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+			continue;
+		const [one, two] = [light(parse(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a);
+		if ((one + 0.05) / (two + 0.05) < 4.5)
+			bad.push([element.className || element.id || element.tagName, element.textContent.slice(0, 30), ((one + 0.05) / (two + 0.05)).toFixed(2)]);
+	}
+	return bad;
+});
+
 async function main(folder, pictures, tests) {
 	Object.assign(state, { folder, pictures });
 	state.browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
@@ -97,4 +140,4 @@ async function main(folder, pictures, tests) {
 	process.exit(state.failed ? 1 : 0);
 }
 
-module.exports = { ok, is, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, until, main };
+module.exports = { ok, is, newPage, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, until, colours, overflow, faint, main };

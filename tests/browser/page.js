@@ -5,19 +5,11 @@
 const { execFileSync } = require("child_process");
 const { readFileSync } = require("fs");
 const { join } = require("path");
-const { ok, is, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, until, main } = require("./lib.js");
+const { ok, is, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, until, colours, overflow, faint, main } = require("./lib.js");
 
 const [folder, pictures] = process.argv.slice(2);
 const VIEWS = ["flame", "icicle", "inverted", "tree", "sandwich", "table"];
 const LUA = ["redis-server", "_start", "__libc_start_main", "main", "aeMain", "aeProcessEvents", "readQueryFromClient", "processCommand", "call", "evalCommand", "lua_pcall", "luaD_call", "luaV_execute"];
-
-// How many colours a canvas has: a blank one has one.
-const colours = (page) => page.locator("canvas").first().evaluate((canvas) => {
-	const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), seen = new Set();
-	for (let i = 0; i < data.length; i += 4 * 7)
-		seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
-	return seen.size;
-});
 
 // Where the selected frame is.
 const mark = (page) => page.locator(".mark:not(.hover):visible").first().boundingBox();
@@ -25,36 +17,6 @@ const still = (page) => until(page, () => new Promise((resolve) => {
 	const where = () => JSON.stringify([...document.querySelectorAll(".mark")].map((one) => one.style.cssText)), first = where();
 	requestAnimationFrame(() => requestAnimationFrame(() => resolve(where() === first)));
 }));
-
-// What is out of the window's sides, or of the part that scrolls.
-const overflow = (page) => page.evaluate(() => {
-	const width = document.documentElement.clientWidth;
-	return [...document.querySelectorAll("header > *, .bar, #answer, #legend, main, #inspector, footer > *")].filter((one) => one.offsetWidth)
-		.filter((one) => one.getBoundingClientRect().right > width + 1 || one.getBoundingClientRect().left < -1).map((one) => one.id || one.className).concat(document.documentElement.scrollWidth > width ? ["the page"] : []);
-});
-
-// Texts with less contrast than 4.5 to what is behind them.
-const faint = (page) => page.evaluate(() => {
-	const parse = (colour) => colour.match(/[\d.]+/g).map(Number), part = (value) => value <= 10.31 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4;
-	const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
-	const behind = (element) => {
-		for (; element; element = element.parentElement) {
-			const colour = parse(getComputedStyle(element).backgroundColor);
-			if (colour.length < 4 || colour[3] === 1)
-				return colour;
-		}
-		return [255, 255, 255];
-	};
-	const bad = [];
-	for (const element of document.querySelectorAll("body *")) {
-		if (!element.offsetWidth || ![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
-			continue;
-		const [one, two] = [light(parse(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a);
-		if ((one + 0.05) / (two + 0.05) < 4.5)
-			bad.push([element.className || element.id || element.tagName, element.textContent.slice(0, 30), ((one + 0.05) / (two + 0.05)).toFixed(2)]);
-	}
-	return bad;
-});
 
 // How far apart colours are (CIE Lab) to eyes without one kind of cones: the least of all pairs. (Machado and others, 2009.)
 function leastApart(colours) {

@@ -3,6 +3,7 @@
  * Reads any bytes as a .wick file: as they are, then with right check sums, which chance would never find. What is
  * read must be fit for every writer, and what is written of it must be read back as the same.
  */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,20 @@ static void write_texts(const struct profile *profile)
 	must(lines < profile_count(profile, PROFILE_SAMPLES));
 }
 
+/* Each type in turn. What cannot be shown changes nothing. */
+static void show_others(struct profile *profile)
+{
+	uint32_t len = profile_types(profile)->len;
+
+	for (uint32_t i = 0; i < len; i++) {
+		uint64_t value = types_value(profile, 1, i);
+		int err = types_show(profile, i);
+
+		must(err == 0 || err == -ERANGE);
+		must(types_value(profile, 1, i) == value);
+	}
+}
+
 static void read_and_write(const void *data, size_t len)
 {
 	autobuf struct buf once = { 0 }, twice = { 0 };
@@ -97,6 +112,7 @@ static void read_and_write(const void *data, size_t len)
 
 	if (in_wick(&profile, data, len, &request) != 0)
 		return;
+	show_others(profile);
 	if (has_short_text(profile))
 		write_texts(profile);
 	must(out_wick(profile, &once) == 0);
@@ -105,6 +121,7 @@ static void read_and_write(const void *data, size_t len)
 	must(out_wick(profile, &twice) == 0);
 	profile_free(profile);
 	must(once.len == twice.len && memcmp(once.data, twice.data, once.len) == 0);
+	buf_free(&request.notes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -66,6 +66,7 @@ static inline void check_profile(const struct profile *profile)
 	must(out_wick(again, &twice) == 0);
 	must(once.len == twice.len && memcmp(once.data, twice.data, once.len) == 0);
 	profile_free(again);
+	buf_free(&request.notes);
 }
 
 static inline int read_as(struct profile **ret, const void *data, size_t len, in_bytes_reader *bytes,

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What wick writes for pprof, in the hands of `go tool pprof` itself: it reads it without a warning, with the same
-# totals, subtracts one from another, and finds the functions of a profile without names by its addresses. Needs no root.
+# totals, subtracts one from another, and finds the functions of a profile without names by its addresses; and of a Go
+# program's heap profile it says the same whichever way that went through wick. Needs no root.
 
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -84,6 +85,54 @@ printf 'sh;main;a 3\nsh;main;b 4\n' >"$T/names.folded"
 run "$WICK" convert "$T/names.folded" -o "$T/names.pb.gz"
 reads "names alone" -top "$T/names.pb.gz"
 ok "names alone: the total" grep -q ' of 7 total' "$T/stdout"
+
+# ---- A Go program's heap: four types of values, and sizes as labels that are numbers ----
+
+heap=$tests_dir/golden/heap.pb.gz
+run "$WICK" convert "$heap" -o "$T/direct.pb.gz" -o "$T/heap.wick"
+run "$WICK" convert "$T/heap.wick" -o "$T/by-wick.pb.gz"
+is "heap: convert" "$status" 0
+# raw FILE: its samples with their labels, and the head, in an order of their own
+raw() {
+	"$pprof" -raw "$1" 2>&1 | sed -n '1,/^Locations/p' | sed 's/: [0-9 ]*$//' |
+		perl -0777 -pe 's/\n {16}/ /g' | sort
+}
+raw "$heap" >"$T/wanted"
+ok "heap: the labels are numbers" grep -qE '^ +10 +40960 +10 +40960 bytes:\[4096\]$' "$T/wanted"
+ok "heap: what the period is of" grep -qx 'PeriodType: space bytes' "$T/wanted"
+for way in direct by-wick; do
+	is "heap, $way: samples, types, period and labels" "$(raw "$T/$way.pb.gz" | diff "$T/wanted" -)" ""
+	for type in alloc_objects alloc_space inuse_objects inuse_space; do
+		run "$pprof" -top -nodefraction=0 -sample_index=$type "$heap"
+		cp "$T/stdout" "$T/top"
+		reads "heap, $way, $type" -top -nodefraction=0 -sample_index=$type "$T/$way.pb.gz"
+		is "heap, $way, $type: the same table" "$(diff "$T/top" "$T/stdout")" ""
+		run "$pprof" -traces -sample_index=$type "$heap"
+		cp "$T/stdout" "$T/traces"
+		reads "heap, $way, $type, -traces" -traces -sample_index=$type "$T/$way.pb.gz"
+		is "heap, $way, $type: the same traces" "$(diff "$T/traces" "$T/stdout")" ""
+	done
+done
+run "$WICK" merge "$T/heap.wick" "$heap" -o "$T/twice.pb.gz"
+reads "heap, merged" -top -sample_index=alloc_objects "$T/twice.pb.gz"
+ok "heap, merged: twice as many, in a type that is not shown" grep -q ' of 110 total' "$T/stdout"
+run "$WICK" convert --focus '^main.drop$' --hide '^main.main$' "$T/heap.wick" -o "$T/drop.pb.gz"
+reads "heap, filtered" -top -sample_index=alloc_space "$T/drop.pb.gz"
+ok "heap, filtered: what was allocated and is gone" grep -qE '^Showing nodes .* of 85kB total' "$T/stdout"
+is "heap, filtered: who calls it is hidden" "$(grep -c 'main.main' "$T/stdout")" 0
+for file in "$heap" "$T/heap.wick"; do
+	run "$WICK" convert -f folded --type alloc_space "$file"
+	is "heap, --type of ${file##*.}: exit" "$status $(cat "$T/stderr")" "0 "
+	ok "heap, --type of ${file##*.}: its values" grep -qx 'runtime.main;main.main;main.drop 87040' "$T/stdout"
+	run "$WICK" convert -f folded --type nope "$file"
+	is "heap, --type of ${file##*.}: one that is not there" "$status $(cat "$T/stderr")" \
+		"1 wick: reading '$file': --type: 'nope' is not in it: it has alloc_objects, alloc_space, inuse_objects, inuse_space"
+	run "$WICK" report "$file"
+	ok "report of ${file##*.}: what is in use" grep -q '44,688 bytes' "$T/stdout"
+done
+run "$WICK" convert --type alloc_space "$heap" -o "$T/space.pb.gz"
+reads "heap, written with --type" -top "$T/space.pb.gz"
+ok "heap, written with --type: what comes by itself" grep -qx 'Type: alloc_space' "$T/stdout"
 
 # ---- Addresses: without names, pprof finds them in the file ----
 

@@ -44,6 +44,16 @@ done < <(firefox thread list --json | jq -r '.threads[] | "\(.threadHandle) \(.n
 leaves busy.folded >wanted
 is "firefox: functions and their samples" "$(diff wanted firefox.got)" ""
 
+run "$WICK" convert --type alloc_objects "$tests_dir/golden/heap.pb.gz" -o objects.fx.json -o objects.folded
+firefox stop --all
+run node "$cli" load objects.fx.json
+ok "firefox: another type of values" wait_for 60 firefox thread list --json
+firefox thread functions --include-idle --limit 0 --json |
+	jq -r '.functions[] | select(.selfSamples > 0) | "\(.selfSamples) \(.name)"' | sort >firefox.got
+sed 's/ \([0-9]*\)$/;\1/' objects.folded | awk -F';' '{ sum[$(NF - 1)] += $NF } END { for (i in sum) print sum[i], i }' |
+	sort >wanted
+is "firefox: its values" "$(diff wanted firefox.got)" ""
+
 # ---- speedscope: its table of functions ----
 
 # table FILE: "self name" for each row that it shows
@@ -64,6 +74,16 @@ sed -n 's/^[0-9]* ([^)]*) \([0-9]*\) ([^)]*) \(.*\)/\1 \2/p' rows | awk '$1 > 40
 is "speedscope: functions and their samples" "$(diff wanted got)" ""
 ok "speedscope: there were some" test "$(wc -l <got)" -gt 10
 ok "speedscope: losses are in the title" grep -q '<title>shop1: 1,580 samples, lost: ring 3, .* - speedscope</title>' busy.json.html
+
+# Four types of values are four profiles, each in its unit; it opens with the first.
+run "$WICK" convert "$tests_dir/golden/heap.pb.gz" -o heap.json
+is "convert several types" "$status" 0
+table heap.json >rows
+is "speedscope: several types" "$(sed -n 's/ ⤴.*//; /^[1-4] /p' rows)" "1 inuse_space: 44,688 bytes 43.64 KB
+2 alloc_objects: 55 count 55
+3 alloc_space: 132,616 bytes 129.51 KB
+4 inuse_objects: 27 count 27"
+ok "speedscope: opens with the first" grep -q '(1/4)' heap.json.html
 
 table busy.perf >rows
 is "speedscope reads .perf: a profile for each thread" "$(sed -n 's/^[0-9]* \(.*\) pid: \([0-9]*\) tid: \([0-9]*\) .*/\1 \2 \3/p' rows | sort)" \

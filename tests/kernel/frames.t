@@ -44,8 +44,11 @@ holds 'exec, quickly: there are samples' "$(folded_sum "$T/x.folded") > 500"
 
 # ---- exit: the kernel takes the memory back ----
 ok 'exit: runs' record -F "$hz" -- "$PROGS/exiter" 2 48
+# A page of the stack that is being copied after fork is not there for a moment (do_wp_page clears its entry before it
+# sets the new one): that is fork's doing.
 is 'exit: no stack is broken by it' \
-	"$(grep -E '^exiter;\[incomplete: (no_mapping|not_code|no_memory|compat)\]' "$T/x.folded" | head -3)" ''
+	"$(grep -E '^exiter;\[incomplete: (no_mapping|not_code|no_memory|compat)\]' "$T/x.folded" |
+		grep -vE '^exiter;\[incomplete: no_memory\];.*;do_wp_page_\[k\];' | head -3)" ''
 symbolize -k <"$T/x.folded" >"$T/named"
 holds 'exit: its time is there, under its name' \
 	"$(grep -E '^exiter;.*(exit_mmap|unmap_page_range|zap_p|free_pages|release_pages)' "$T/named" | awk '{ n += $NF } END { print n + 0 }') > 20"

@@ -3,9 +3,9 @@
  * Records without end, for tests and measurements: windows FOLDER WINDOW_MS ERA_S [OPTION of wick record]... SECONDS
  *
  * Each window becomes FOLDER/N.wick, from 1 on. Lines on standard output, fields separated by blanks:
- *   window N from_ms to_ms fired taken counted lost left_out missed expected samples events unnamed seconds
- *     times are since 1970; samples and events: those in the profile; unnamed: frames that should have a name; seconds:
- *     samples handed out second by second since the window before
+ *   window N from_ms to_ms fired taken counted lost left_out missed expected samples events unnamed seconds from_us to_us
+ *     times are since 1970, the last two of the monotonic clock; samples and events: those in the profile; unnamed:
+ *     frames that should have a name; seconds: samples handed out second by second since the window before
  *   late N                     frames that got their names late
  *   log TEXT                   what the library says
  *   used cpu_us max_rss_kb worker_rss_kb seconds
@@ -114,8 +114,10 @@ static int sealed(void *arg, struct profile *window)
 	       profile_counter_value(window, "total", "taken"), profile_counter_value(window, "total", "counted"));
 	printf(" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, group_sum(window, "lost"),
 	       group_sum(window, "left_out"), profile_counter_value(window, "note", "missed"), meta->expected);
-	printf(" %" PRIu64 " %u %u %" PRIu64 "\n", samples_of(window), profile_count(window, PROFILE_EVENTS) - 1,
+	printf(" %" PRIu64 " %u %u %" PRIu64, samples_of(window), profile_count(window, PROFILE_EVENTS) - 1,
 	       unnamed_in(window), state->seconds);
+	printf(" %" PRIu64 " %" PRIu64 "\n", meta->start_us,
+	       meta->start_us + (uint64_t)(meta->duration_ns / NS_PER_US));
 	fflush(stdout);
 	state->seconds = 0;
 	profile_free(window);

@@ -57,7 +57,7 @@ static void test_nothing_is_everything_until_now(void **state)
 static void test_values(void **state)
 {
 	struct query query =
-		parse("from=-15m&to=-5m&format=svg&seconds=5&cells=100&by=unit&against=-1h"
+		parse("from=-15m&to=-5m&format=svg&seconds=5&cells=100&by=unit&against=-1h&fn=main%3Aa&offsets=0-250"
 		      "&filter=focus:a%2Bb&filter=process:redis+server&filter=hide:%5e_&filter=ignore:x%c3%a9");
 
 	(void)state;
@@ -69,6 +69,9 @@ static void test_values(void **state)
 	assert_string_equal(query.by, "unit");
 	assert_int_equal(query.seconds, 5);
 	assert_int_equal(query.cells, 100);
+	assert_string_equal(query.fn, "main:a");
+	assert_int_equal(query.offset_from, 0);
+	assert_int_equal(query.offset_to, 250);
 	assert_string_equal(query.filter.focus, "a+b");
 	assert_string_equal(query.filter.process, "redis server");
 	assert_string_equal(query.filter.hide, "^_");
@@ -96,6 +99,15 @@ static void test_what_is_refused(void **state)
 	refuse("seconds=-1", "from 1 to 300");
 	refuse("seconds=99999999999999999999", "from 1 to 300");
 	refuse("cells=5001", "from 1 to 5000");
+	refuse("offsets=200", "two numbers");
+	refuse("offsets=-200", "two numbers");
+	refuse("offsets=200-", "within a second");
+	refuse("offsets=00200-400", "two numbers");
+	refuse("offsets=200-00400", "two numbers");
+	refuse("offsets=400-400", "within a second");
+	refuse("offsets=400-200", "within a second");
+	refuse("offsets=0-1001", "within a second");
+	refuse("offsets=a-b", "within a second");
 	refuse("format=%", "percent");
 	refuse("format=%2", "percent");
 	refuse("format=%zz", "percent");

@@ -140,16 +140,120 @@ static void test_curves_and_heat(void **state)
 	assert_int_equal(replay_add(replay, make_timed()), 0);
 	source = replay_source(replay);
 	assert_int_equal(source.series(source.context, &query, &series), 0);
-	assert_string_equal(series.data, "{\"from_ms\":1000000,\"to_ms\":1004000,\"cells\":2,\"curves\":["
-					 "{\"name\":\"a\",\"total\":5,\"values\":[3,2]}]}\n");
+	/* The range is that of all samples, so that curves of some lie over those of all. */
+	assert_string_equal(series.data, "{\"from_ms\":1000000,\"to_ms\":1009000,\"cells\":2,\"curves\":["
+					 "{\"name\":\"a\",\"total\":5,\"values\":[5,0]}]}\n");
 	assert_int_equal(source.heat(source.context, &query, &heat), 0);
 	assert_non_null(
-		strstr(heat.data, "{\"from_ms\":1000000,\"columns\":5,\"rows\":50,\"most\":1,\"counts\":[1,0,"));
+		strstr(heat.data, "{\"from_ms\":1000000,\"columns\":10,\"rows\":50,\"most\":1,\"counts\":[1,0,"));
 	replay_free(replay);
 	replay = make_replay(); /* of which nothing says when in its window */
 	source = replay_source(replay);
 	assert_int_equal(source.series(source.context, &query, &series), -ENODATA);
 	assert_int_equal(source.heat(source.context, &query, &heat), -ENODATA);
+	assert_true(source.untimed);
+	replay_free(replay);
+}
+
+static void test_the_curve_of_a_function(void **state)
+{
+	struct query query = { .to_ns = UINT64_MAX, .cells = 2, .fn = "rest" };
+	autobuf struct buf series = { 0 }, none = { 0 };
+	struct replay *replay = NULL;
+	struct http_source source;
+
+	(void)state;
+	assert_int_equal(replay_new(&replay), 0);
+	assert_int_equal(replay_add(replay, make_timed()), 0);
+	source = replay_source(replay);
+	assert_false(source.untimed);
+	assert_int_equal(source.series(source.context, &query, &series), 0);
+	assert_non_null(strstr(series.data, "{\"name\":\"rest\",\"total\":5,\"values\":[0,5]}]}"));
+	query.fn = "res"; /* names are whole */
+	assert_int_equal(source.series(source.context, &query, &none), 0);
+	assert_non_null(strstr(none.data, "\"curves\":[]"));
+	replay_free(replay);
+}
+
+/* Two samples in each of four seconds: at 100 ms one stack, at 600 ms another. */
+static struct profile *make_rhythm(void)
+{
+	struct profile *profile = make("a", "samples", 1000 * NS_PER_SEC, 4);
+	struct profile_sample other = *profile_sample(profile, 1);
+	struct profile_frame frame = { .kind = FRAME_KERNEL, .address = 2 };
+
+	profile_meta(profile)->duration_ns = 4 * NS_PER_SEC;
+	frame.name = profile_string(profile, "rest");
+	other.stack = profile_add_node(profile, 0, profile_add_frame(profile, &frame));
+	assert_int_equal(profile_add_sample(profile, &other), 2);
+	for (uint32_t i = 0; i < 8; i++)
+		profile_add_event(profile,
+				  &(struct profile_event){ .time_us = 100000 + i * 500000, .sample = 1 + i % 2 });
+	return profile;
+}
+
+static void check_moments(const struct http_source *source, const struct query *query, const char *expected,
+			  uint64_t duration_ms)
+{
+	struct profile *profile = NULL;
+	autobuf struct buf out = { 0 };
+
+	assert_int_equal(source->moments(source->context, query, &profile), 0);
+	assert_int_equal(out_folded(profile, &out), 0);
+	assert_string_equal(out.data ? out.data : "", expected);
+	assert_int_equal(profile_meta(profile)->duration_ns / NS_PER_MS, duration_ms);
+	profile_free(profile);
+}
+
+static void test_moments_of_every_second(void **state)
+{
+	struct query query = { .to_ns = UINT64_MAX, .offset_from = 100, .offset_to = 101 };
+	struct profile *none = NULL;
+	struct replay *replay = NULL;
+	struct http_source source;
+
+	(void)state;
+	assert_int_equal(replay_new(&replay), 0);
+	assert_int_equal(replay_add(replay, make_rhythm()), 0);
+	source = replay_source(replay);
+	check_moments(&source, &query, "a;work_[k] 4\n", 4);
+	query.offset_to = 700;
+	check_moments(&source, &query, "a;rest_[k] 4\na;work_[k] 4\n", 2400);
+	query.offset_from = 500;
+	check_moments(&source, &query, "a;rest_[k] 4\n", 800);
+	query.from_ns = 1001 * NS_PER_SEC + 600 * NS_PER_MS;
+	query.to_ns = 1003 * NS_PER_SEC + 600 * NS_PER_MS;
+	check_moments(&source, &query, "a;rest_[k] 2\n", 400);
+	query.offset_from = 601;
+	check_moments(&source, &query, "", 198);
+	replay_free(replay);
+	replay = make_replay(); /* of which nothing says when in its window */
+	source = replay_source(replay);
+	query = (struct query){ .to_ns = UINT64_MAX, .offset_to = 1000 };
+	assert_int_equal(source.moments(source.context, &query, &none), -ENODATA);
+	replay_free(replay);
+}
+
+static void test_gaps_are_between_files(void **state)
+{
+	struct query query = { .to_ns = UINT64_MAX };
+	autobuf struct buf all = { 0 }, none = { 0 };
+	struct replay *replay = NULL;
+	struct http_source source;
+	struct profile *later = make_timed();
+
+	(void)state;
+	profile_meta(later)->wall_ns += 15 * NS_PER_SEC;
+	assert_int_equal(replay_new(&replay), 0);
+	assert_int_equal(replay_add(replay, later), 0);
+	assert_int_equal(replay_add(replay, make_timed()), 0);
+	source = replay_source(replay);
+	assert_int_equal(source.gaps(source.context, &query, &all), 0);
+	assert_string_equal(all.data, "[{\"from_ms\":1010000,\"to_ms\":1015000,\"why\":\"no file is of this time\","
+				      "\"windows\":0}]\n");
+	query.to_ns = 1010 * NS_PER_SEC;
+	assert_int_equal(source.gaps(source.context, &query, &none), 0);
+	assert_string_equal(none.data, "[]\n");
 	replay_free(replay);
 }
 
@@ -215,6 +319,7 @@ static void test_ready_when_there_is_something(void **state)
 	autobuf struct buf note = { 0 };
 	struct replay *replay = NULL;
 	struct http_source source;
+	autobuf struct buf note = { 0 };
 
 	(void)state;
 	assert_int_equal(replay_new(&replay), 0);
@@ -233,6 +338,9 @@ int main(void)
 		cmocka_unit_test(test_without_a_time_it_is_in_every_range),
 		cmocka_unit_test(test_a_range_has_exactly_its_moments),
 		cmocka_unit_test(test_curves_and_heat),
+		cmocka_unit_test(test_the_curve_of_a_function),
+		cmocka_unit_test(test_moments_of_every_second),
+		cmocka_unit_test(test_gaps_are_between_files),
 		cmocka_unit_test(test_what_has_no_moments_is_not_cut),
 		cmocka_unit_test(test_other_units_are_refused),
 		cmocka_unit_test(test_processes),

@@ -32,6 +32,32 @@ static void test_shared(void **state)
 		     "x 7\nx;main;inl_[i] 1\nx;main;inl_[i];vfs_read_[k] 1\n");
 }
 
+#define WEIGHED(stack, weight, type)                                                                                   \
+	"{\"name\":\"x\",\"samples\":{\"stack\":" stack ",\"time\":[0.5],\"weight\":" weight ",\"weightType\":\"" type \
+	"\"}}"
+#define ALL(...) "{" META "," SHARED("[0,1,2]", "[0,1,1]") ",\"threads\":[" __VA_ARGS__ "]}"
+
+/* Weights may be bytes, or milliseconds and parts of them; threads of another unit are other values. */
+static void test_weights(void **state)
+{
+	struct profile *profile = read_text(ALL(WEIGHED("[0]", "[4096]", "bytes")));
+
+	(void)state;
+	assert_string_equal(unit_of(profile), "bytes");
+	profile_free(profile);
+	profile = read_text(ALL(WEIGHED("[0]", "[0.25]", "tracing-ms")));
+	assert_string_equal(unit_of(profile), "nanoseconds");
+	assert_int_equal(profile_sample(profile, 1)->value, 250000);
+	profile_free(profile);
+	profile = read_text(ALL(WEIGHED("[0]", "null", "bytes")));
+	assert_string_equal(unit_of(profile), "samples");
+	profile_free(profile);
+	assert_reads_type(ALL(WEIGHED("[0]", "[3]", "samples") "," WEIGHED("[0]", "[64]", "bytes")), NULL, "x;main 3\n",
+			  "values are samples; --type reads others: bytes");
+	assert_reads_type(ALL(WEIGHED("[0]", "[3]", "samples") "," WEIGHED("[0]", "[64]", "bytes")), "bytes",
+			  "x;main 64\n", NULL);
+}
+
 static void test_tables_of_threads(void **state)
 {
 	(void)state;
@@ -73,10 +99,8 @@ static void test_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_tables_of_threads),
-		cmocka_unit_test(test_gecko),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_shared), cmocka_unit_test(test_weights), cmocka_unit_test(test_tables_of_threads),
+		cmocka_unit_test(test_gecko),  cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

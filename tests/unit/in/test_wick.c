@@ -389,6 +389,105 @@ static void test_ways(void **state)
 	}
 }
 
+/* What only profiles of other tools have: each before or after its table, once, and never believed. */
+static void test_types_and_numbers(void **state)
+{
+	static const struct {
+		const char *tag;
+		struct bytes bytes;
+		int before; /* the section that it is put before */
+		const char *words;
+	} cases[] = {
+		{ "TYPE", BYTES("\2\1\0\2\1\1\7"), TABLES, NULL }, /* "a" and "b" in "a", which is shown; 7 */
+		{ "TYPE", BYTES("\1\1\0\0"), TABLES, NULL },
+		{ "TYPE", BYTES("\2\1\0\2\1\1\7"), META, "section TYPE where META belongs" },
+		{ "TYPE", BYTES("\0\0"), TABLES, "section TYPE does not make sense" },
+		{ "TYPE", BYTES("\2\1\0\3\1\1\7"), TABLES, "section TYPE does not make sense" },   /* name */
+		{ "TYPE", BYTES("\2\1\0\2\3\1\7"), TABLES, "section TYPE does not make sense" },   /* unit */
+		{ "TYPE", BYTES("\2\1\0\2\1\2\7"), TABLES, "section TYPE does not make sense" },   /* shown */
+		{ "TYPE", BYTES("\2\1\0\2\1\1"), TABLES, "section TYPE does not make sense" },     /* no value */
+		{ "TYPE", BYTES("\2\1\0\2\1\1\7\7"), TABLES, "section TYPE does not make sense" }, /* one more */
+		{ "TYPE", BYTES("\101\1\0\2\1\1\7\7"), TABLES, "section TYPE does not make sense" },
+		{ "NUML", BYTES("\1\1"), LABL, "section LABL does not make sense" }, /* "b" is no number */
+		{ "NUML", BYTES("\1\2"), LABL, NULL },                               /* of a set that is not there */
+		{ "NUML", BYTES("\1\0"), LABL, "section NUML does not make sense" },
+		{ "NUML", BYTES("\2\1"), LABL, "section NUML does not make sense" },
+		{ "NUML", BYTES("\1\1"), SAMP, "section NUML where SAMP belongs" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct in_request request = { 0 };
+		autobuf struct buf file = { 0 };
+		struct profile *profile;
+
+		add_start(&file, 1);
+		for (int at = 0; at <= TABLES; at++) {
+			if (at == cases[i].before)
+				add_header(&file, cases[i].tag, 0, 0, cases[i].bytes.len, cases[i].bytes.data,
+					   cases[i].bytes.len);
+			if (at < TABLES)
+				add_plain(&file, tags[at], &small[at]);
+		}
+		add_header(&file, "END ", 1, 0, 0, "", 0);
+		if (cases[i].words) {
+			assert_refused(file.data, file.len, cases[i].words);
+			continue;
+		}
+		assert_int_equal(in_wick(&profile, file.data, file.len, &request), 0);
+		assert_int_equal(types_value(profile, 1, 0), i ? 3 : 7);
+		assert_int_equal(profile_sample(profile, 1)->value, 3);
+		buf_free(&request.notes);
+		profile_free(profile);
+	}
+}
+
+/* A file of another tool's profile, as `example` but for that. */
+static void write_foreign(struct buf *out)
+{
+	struct profile *profile;
+	struct type list[2];
+	uint32_t text;
+
+	assert_int_equal(profile_new(&profile), 0);
+	text = profile_string(profile, "-4096 bytes");
+	list[0] = (struct type){ profile_string(profile, "objects"), profile_string(profile, "count") };
+	list[1] = (struct type){ profile_string(profile, "space"), profile_string(profile, "bytes") };
+	example_processes(profile);
+	assert_int_equal(types_set(profile, list, 2, 1), 0);
+	example_sample(profile, 1, 0, profile_add_number(profile, 0, list[1].unit, text), 5);
+	example_sample(profile, 2, 0, profile_add_label(profile, 0, list[1].unit, text), 6);
+	for (uint32_t i = 1; i <= 2; i++)
+		assert_int_equal(types_add(profile, i, (const uint64_t[]){ UINT64_MAX - i, 0 }), 0);
+	profile_meta(profile)->default_type = list[1].name;
+	profile_meta(profile)->doc_url = text;
+	assert_int_equal(out_wick(profile, out), 0);
+	profile_free(profile);
+}
+
+static void test_foreign(void **state)
+{
+	autobuf struct buf file = { 0 };
+	struct in_request request = { .type = "space" };
+	struct profile *profile;
+	int64_t number;
+	size_t unit;
+
+	(void)state;
+	write_foreign(&file);
+	assert_int_equal(in_wick(&profile, file.data, file.len, &request), 0);
+	assert_int_equal(types_value(profile, 2, 0), UINT64_MAX - 2);
+	assert_int_equal(profile_sample(profile, 1)->value, 5);
+	assert_true(profile_label_number(profile, profile_sample(profile, 1)->labels, &number, &unit));
+	assert_true(number == -4096);
+	assert_false(profile_label_number(profile, profile_sample(profile, 2)->labels, &number, &unit));
+	assert_string_equal(profile_text(profile, profile_meta(profile)->doc_url, NULL), "-4096 bytes");
+	profile_free(profile);
+	request.type = "objects";
+	assert_int_equal(in_wick(&profile, file.data, file.len, &request), -EINVAL);
+	assert_non_null(strstr(fail_text(), "--type: 'objects' has values below zero"));
+}
+
 static void test_order_of_sections(void **state)
 {
 	autobuf struct buf file = { 0 };
@@ -572,10 +671,11 @@ static int write_corpus(const char *folder)
 {
 	const struct bytes loop = BYTES("\2\5\11\2\1\0\0\6\11\1\1\0\0"), orphan = BYTES("\1\2\2");
 	autobuf struct buf example = { 0 }, large = { 0 }, hand = { 0 }, ancestry = { 0 }, parent = { 0 },
-			   newer = { 0 };
+			   newer = { 0 }, foreign = { 0 };
 	struct profile *profile;
 
 	write_example(&example);
+	write_foreign(&foreign);
 	if (profile_new(&profile) != 0)
 		return 1;
 	fill_at_random(profile, 40);
@@ -589,7 +689,8 @@ static int write_corpus(const char *folder)
 	       save(folder, "by-hand", &hand, hand.len) || save(folder, "ancestry", &ancestry, ancestry.len) ||
 	       save(folder, "parent", &parent, parent.len) || save(folder, "newer", &newer, newer.len) ||
 	       save(folder, "cut", &example, example.len / 2) || save(folder, "start", &example, START_LEN) ||
-	       save(folder, "header", &example, START_LEN + HEADER_LEN);
+	       save(folder, "header", &example, START_LEN + HEADER_LEN) ||
+	       save(folder, "foreign", &foreign, foreign.len);
 }
 
 int main(int argc, char **argv)
@@ -606,6 +707,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_every_changed_byte_is_seen),
 		cmocka_unit_test(test_unknown_sections),
 		cmocka_unit_test(test_ways),
+		cmocka_unit_test(test_types_and_numbers),
+		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_order_of_sections),
 		cmocka_unit_test(test_contents_that_make_no_sense),
 		cmocka_unit_test(test_labels_beyond_a_set),

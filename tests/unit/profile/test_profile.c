@@ -205,6 +205,58 @@ static void test_label_order_does_not_matter(void **state)
 	assert_int_equal(rest, 0);
 }
 
+static uint32_t number_label(struct profile *profile, const char *text)
+{
+	return profile_add_number(profile, 0, profile_string(profile, "bytes"), profile_string(profile, text));
+}
+
+/* A label that is a number is another one than the same text, and says which number it is. */
+static void test_labels_that_are_numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t number;
+		const char *unit;
+	} cases[] = {
+		{ "0", 0, "" },
+		{ "4096", 4096, "" },
+		{ "4096 bytes", 4096, "bytes" },
+		{ "-7 a b", -7, "a b" },
+		{ "9223372036854775807", INT64_MAX, "" },
+		{ "-9223372036854775808", INT64_MIN, "" },
+	};
+	static const char *const none[] = { "",
+					    "-",
+					    " bytes",
+					    "4096bytes",
+					    "4096 ",
+					    "+1",
+					    "1.5",
+					    "9223372036854775808",
+					    "-9223372036854775809",
+					    "99999999999999999999999" };
+	struct profile *profile = *state;
+	int64_t number;
+	size_t unit;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint32_t set = number_label(profile, cases[i].text);
+
+		assert_int_not_equal(set, PROFILE_FULL);
+		assert_true(profile_label_number(profile, set, &number, &unit));
+		assert_true(number == cases[i].number);
+		assert_string_equal(cases[i].text + unit, cases[i].unit);
+		assert_int_equal(number_label(profile, cases[i].text), set);
+	}
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+		assert_int_equal(number_label(profile, none[i]), PROFILE_FULL);
+	assert_false(profile_label_number(
+		profile,
+		profile_add_label(profile, 0, profile_string(profile, "bytes"), profile_string(profile, "4096")),
+		&number, &unit));
+	assert_false(profile_label_number(profile, 0, &number, &unit));
+}
+
 static void test_label_sets_are_bounded(void **state)
 {
 	struct profile *profile = *state;
@@ -290,6 +342,7 @@ int main(void)
 		with_profile(test_many_samples_of_one_stack),
 		with_profile(test_chains_are_nodes),
 		with_profile(test_label_order_does_not_matter),
+		with_profile(test_labels_that_are_numbers),
 		with_profile(test_label_sets_are_bounded),
 		with_profile(test_counters_add_up),
 		with_profile(test_failure_passes_through),

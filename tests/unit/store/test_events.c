@@ -107,6 +107,30 @@ static void test_whole_machine(void **state)
 	store_heat_free(&heat);
 }
 
+/* Buckets shorter than a window: each event is in its own; whether it is asked for by process or by function. */
+static void test_curve(void **state)
+{
+	struct store *store = ((struct place *)*state)->store;
+	const struct store_filter hot = { .function = "hot" }, gamma = { .process = "gamma" };
+	const struct store_filter *const filters[] = { &hot, &gamma };
+
+	for (int f = 0; f < 2; f++) {
+		const struct store_series_request request = {
+			.range = { HISTORY_WALL + HISTORY_STEP, HISTORY_WALL + 2 * HISTORY_STEP },
+			.buckets = 500,
+			.filter = filters[f],
+		};
+		struct store_series series;
+
+		assert_int_equal(store_series(store, &request, &series), 0);
+		assert_int_equal(series.len, 1);
+		assert_int_equal(series.curves[0].sum, 2000);
+		for (size_t i = 0; i < 500; i++)
+			assert_int_equal(series.curves[0].values[i], i % 10 < 2 ? 20 : 0);
+		store_series_free(&series);
+	}
+}
+
 static void test_chosen_milliseconds(void **state)
 {
 	struct store *store = ((struct place *)*state)->store;
@@ -143,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rhythm, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_whole_machine, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_curve, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_chosen_milliseconds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
 	};

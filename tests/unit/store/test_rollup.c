@@ -91,7 +91,8 @@ static void test_same_answers(void **state)
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
 		answer_of(store, ranges[i][0], ranges[i][1]);
 	assert_int_equal(answer_of(store, 0, 2 * PER_HOUR).rows, 2);
-	assert_int_equal(answer_of(store, PER_HOUR, PER_HOUR + PER_MINUTE).rows, 1);
+	assert_int_equal(answer_of(store, PER_HOUR, PER_HOUR + PER_MINUTE).rows, PER_MINUTE); /* of an hour: windows */
+	assert_int_equal(answer_of(store, 2 * PER_HOUR, 2 * PER_HOUR + PER_MINUTE).rows, 1);  /* not yet of one */
 	assert_int_equal(answer_of(store, PER_HOUR + 1, PER_HOUR + PER_MINUTE).rows, PER_MINUTE - 1);
 	assert_int_equal(answer_of(store, PER_HOUR - 1, 2 * PER_HOUR).rows, 2);
 }

@@ -209,9 +209,43 @@ static void test_changes(void **state)
 	assert_false(dict_is_changed(dict, DICT_FRAMES, 2));
 	assert_true(dict_is_changed(dict, DICT_STRINGS, 0));
 	frame.address = 3000;
+	frame.name = profile_string(dict->model, "other");
 	assert_int_equal(dict_add_frame(dict, &frame), 3000);
 	assert_true(dict_is_changed(dict, DICT_FRAMES, 2));
 	dict_free(dict);
+}
+
+/* Of a function that has a name, the place that was met first stands for all; a name that comes later is not lost. */
+static void test_functions(void **state)
+{
+	struct profile_frame frame = { .kind = FRAME_KERNEL, .address = 10 };
+	struct dict *dict, *again;
+	autobuf struct buf strings = { 0 }, frames = { 0 };
+
+	(void)state;
+	assert_int_equal(dict_new(&dict), 0);
+	assert_int_equal(dict_add_frame(dict, &frame), 1);
+	frame.name = profile_string(dict->model, "work");
+	frame.address = 20;
+	assert_int_equal(dict_add_frame(dict, &frame), 2);
+	frame.address = 30;
+	assert_int_equal(dict_add_frame(dict, &frame), 2);
+	frame.address = 10; /* met without a name: this is it */
+	assert_int_equal(dict_add_frame(dict, &frame), 1);
+	assert_int_equal(profile_frame(dict->model, 1)->name, frame.name);
+	frame.kind = FRAME_USER; /* of another file, or of none */
+	frame.address = 30;
+	assert_int_equal(dict_add_frame(dict, &frame), 3);
+	/* Two of one function are read as they were written. */
+	dict_write_block(dict, DICT_STRINGS, 0, &strings);
+	dict_write_block(dict, DICT_FRAMES, 0, &frames);
+	assert_int_equal(dict_new(&again), 0);
+	assert_int_equal(dict_read_block(again, DICT_STRINGS, 0, strings.data, strings.len), 0);
+	assert_int_equal(dict_read_block(again, DICT_FRAMES, 0, frames.data, frames.len), 0);
+	assert_int_equal(profile_frame(again->model, 1)->name, frame.name);
+	assert_int_equal(profile_frame(again->model, 2)->address, 20);
+	dict_free(dict);
+	dict_free(again);
 }
 
 static int write_input(const char *folder, const char *name, const struct buf *bytes)
@@ -265,7 +299,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arranged), cmocka_unit_test(test_same_again), cmocka_unit_test(test_cut_short),
-		cmocka_unit_test(test_overflow), cmocka_unit_test(test_dictionary), cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_overflow), cmocka_unit_test(test_dictionary), cmocka_unit_test(test_changes), cmocka_unit_test(test_functions),
 	};
 
 	if (argc > 1)

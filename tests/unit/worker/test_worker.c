@@ -28,11 +28,12 @@ struct answers {
 };
 
 /* A worker whose requests say what to do. */
-static void obey(const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
+static void obey(void *arg, const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
 {
 	const char *what = request;
 	char byte = 0;
 
+	(void)arg;
 	if (!len)
 		return;
 	switch (*what) {
@@ -85,7 +86,10 @@ static struct worker *start(void)
 {
 	struct worker *worker = NULL;
 
-	assert_int_equal(worker_start(&worker, &(struct worker_options){ obey, 64 << 20, 1 }), 0);
+	assert_int_equal(
+		worker_start(&worker,
+			     &(struct worker_options){ .serve = obey, .memory_bytes = 64 << 20, .cpu_seconds = 1 }),
+		0);
 	return worker;
 }
 

@@ -3,19 +3,21 @@
  * Reads moments. In: text that may be hostile, and what time it is. Out: ns since 1970. Each way of writing is one
  * function that takes all of the text or none of it; what comes out is between 1970 and the end of the year 9999.
  */
-#include "http/when.h"
+#include "base/when.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/span.h"
 
 #define WHEN_LEN_MAX 40
 #define LAST_SECOND 253402300799 /* 9999-12-31T23:59:59Z */
+#define DAY_NS (86400 * NS_PER_SEC)
 #define LAST_MS ((uint64_t)LAST_SECOND * 1000 + 999)
 
 /* So many digits, taken off the front. */
@@ -211,4 +213,41 @@ int when_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns)
 				  text);
 	*ret_ns = ns;
 	return 0;
+}
+
+static bool is_time_of_day(const char *text)
+{
+	struct tm tm = { 0 };
+
+	return take_clock(&text, &tm) && !*text;
+}
+
+int when_parse_range(const char *from, const char *to, uint64_t now_ns, uint64_t *ret_from, uint64_t *ret_to)
+{
+	uint64_t first = 0, end = now_ns;
+	int err = from ? when_parse(from, now_ns, &first) : 0;
+
+	err = err || !to ? err : when_parse(to, now_ns, &end);
+	if (!err && to && end <= first && is_time_of_day(to)) /* 23:50 to 00:10, or to an hour that is not over yet */
+		err = when_parse(to, first + DAY_NS - 1, &end);
+	if (err)
+		return err;
+	first -= first % NS_PER_MS;
+	end -= end % NS_PER_MS;
+	if (end <= first)
+		return fail_plain(-EINVAL, "nothing is between %s and %s: the second has to be later", from ? from : "1970",
+				  to ? to : "now");
+	*ret_from = first;
+	*ret_to = end;
+	return 0;
+}
+
+void when_add(struct buf *out, uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NS_PER_SEC);
+	char text[32];
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
+		buf_adds(out, text);
 }

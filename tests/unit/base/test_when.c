@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moments as people write them, in a zone that is not UTC. */
-#include "http/when.h"
+#include "base/when.h"
 
 #include "base/fail.h" /* before cmocka has a macro of that name */
 

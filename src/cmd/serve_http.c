@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The process that listens. In: what was counted, over a socket from the process that samples; the store, read only.
- * Out: HTTP. It opens what it listens on and the files it was told of, gives up every capability, and only then answers.
- * It ends when the other one does.
+ * Out: HTTP. It opens what it listens on and the files it was told of, gives up every capability, and only then
+ * answers. It ends when the other one does.
  */
 #include <errno.h>
 #include <poll.h>
@@ -29,6 +29,7 @@
 #define LISTEN_MAX 128
 
 struct http {
+	char listen[LISTEN_MAX];
 	int fd;
 	struct buf in;
 	struct kept *kept;
@@ -143,7 +144,6 @@ static int open_http(struct http *http, const struct serve_options *options)
 	struct link_hello hello;
 	struct live_options live;
 	struct server_options server;
-	char listen[LISTEN_MAX];
 	int err = read_hello(http, &hello);
 
 	if (err)
@@ -157,9 +157,9 @@ static int open_http(struct http *http, const struct serve_options *options)
 	http->source = kept_source(http->kept);
 	server = server_options_of(options, &http->source);
 	if (hello.port) { /* where the one before it was, if it was any free port */
-		snprintf(listen, sizeof(listen), "%.*s:%u", (int)(strrchr(options->listen, ':') - options->listen),
-			 options->listen, hello.port);
-		server.listen = listen;
+		snprintf(http->listen, sizeof(http->listen), "%.*s:%u",
+			 (int)(strrchr(options->listen, ':') - options->listen), options->listen, hello.port);
+		server.listen = http->listen;
 	}
 	server.input = take_input;
 	server.input_context = http;

@@ -77,7 +77,7 @@ completes 'behind -- it is for others' '' wick record -- --fr
 
 # Options and values are those of help, for every command.
 commands=$("$WICK" --help | sed -n '/^usage/,/^examples/s/^  \([a-z]*\) .*/\1/p')
-is 'the commands' "${commands//$'\n'/ }" 'record profile report convert merge diff sql'
+is 'the commands' "${commands//$'\n'/ }" 'record profile report convert merge diff serve sql'
 for command in $commands; do
 	COMP_WORDS=(wick "$command" -)
 	COMP_CWORD=2

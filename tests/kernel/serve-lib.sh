@@ -82,10 +82,10 @@ kill_rounds() {
 		sealed_more 1 || bad_open=$((bad_open + 1))
 		read -rt "0.$((RANDOM % 90 + 10))" <> <(:)
 		http=$(http_of "$server")
+		disown "$server" # it is no news that it was killed
 		kill -KILL "$server"
 		now=$(date +%s%3N)
-		{ wait "$server"; } 2>/dev/null
-		wait_for 5 gone "$http" || outlived=$((outlived + 1))
+		wait_for 5 gone "$server" && wait_for 5 gone "$http" || outlived=$((outlived + 1))
 		[ "$(rows 'PRAGMA integrity_check')" = ok ] || bad_open=$((bad_open + 1))
 		rows "SELECT sequence, start, end, samples FROM windows WHERE level = 'window' ORDER BY sequence" >"$T/now.rows"
 		if [ -s "$T/before.rows" ] && ! head -n "$(wc -l <"$T/before.rows")" "$T/now.rows" | cmp -s - "$T/before.rows"; then

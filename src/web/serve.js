@@ -295,8 +295,13 @@ class Server {
 				button(this.isLive ? "Live" : "All there is", { a: "", b: "", offsets: "" }))));
 	}
 	// The same for a terminal.
-	command(words) {
-		const { state } = this.app, span = readSpan(this.shownSpan()), iso = (ms) => new Date(ms).toISOString(), other = readSpan(state.b);
+	command(words, left) {
+		const { state } = this.app, lengths = [state.a, state.b].map(readSpan).map((one) => one && one.to - one.from);
+		if (state.offsets)
+			left.add("milliseconds of each second");
+		if (lengths[1] && lengths[0] !== lengths[1])
+			left.add("ranges that are not equally long");
+		const span = readSpan(this.shownSpan()), iso = (ms) => new Date(ms).toISOString(), other = readSpan(state.b);
 		return [...words, ...span && this.hasTimes ? ["--from", iso(span.from), "--to", iso(span.to)] : [], ...other ? ["--against", iso(other.from)] : []].join(" ");
 	}
 	curl() {
@@ -317,6 +322,7 @@ function startServed() {
 		[["["], "as long earlier", () => server.shift(-1)],
 		[["]"], "as long later", () => server.shift(1)],
 		[["7"], "timeline, heat map", () => server.hasTimes && server.strip.mode(app.state.strip === "heat" ? "time" : "heat")],
+		[["← → + − 0"], "on the timeline: the range moves (with Shift its end), zoom in, out, all", null],
 		[["a"], "let go of the range", () => store.set({ a: "", b: "", offsets: "" })],
 	]);
 	byId("old").hidden = true;

@@ -242,7 +242,7 @@ export class Strip {
 		if (heat && this.heat)
 			this.view = { from: this.heat.from_ms, to: this.heat.from_ms + 1000 * this.heat.columns };
 		this.root.classList.add("asked");
-		this.showLegend(state);
+		this.showLegend(state, again);
 		if (heat)
 			this.showOf(state, this.root.querySelector("#of"));
 		if (this.tab)
@@ -278,7 +278,9 @@ export class Strip {
 		this.note.textContent = text;
 		this.note.hidden = !text;
 	}
-	showLegend(state) {
+	showLegend(state, again) {
+		if (again && this.legend.querySelector(":focus-visible"))
+			return;
 		const curves = this.series && state.strip === "time" ? this.series.curves : [], sum = curves.reduce((all, { total }) => all + total, 0);
 		const key = (one) => ["process", "container", "unit"].includes(state.over) && one.name && one.name !== OTHER;
 		const item = (one) => {

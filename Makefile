@@ -60,8 +60,8 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
 UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text when) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
-	worker/protocol worker/worker $(addprefix http/,curves guard listen metrics query replay route stream work) \
-	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/pick profile/profile profile/types collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
+	worker/protocol worker/worker $(addprefix http/,curves guard listen live metrics query replay route stream work) \
+	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/pick profile/profile profile/types collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/notify cmd/profile_options cmd/record_options out/svg out/timeline collect/ways \
 	store/crash store/events store/open store/query store/retain store/rollup store/seal store/series store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
 TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw mkstore probe progtags replay rhythm rows storeday symname listevents windows
@@ -77,13 +77,13 @@ IMPORTER_TESTS := tests/importers/importers.t
 BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t tests/browser/serve.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
-	refusals.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
+	refusals.t serve-page.t serve.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
-LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t)
+LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t serve-long.t)
 # tests/progs/NAME.c: programs, and shared objects for them to load
 PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
-	deep compat32 without hostile twins blind turns
+	deep compat32 without hostile twins blind tempo turns
 PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
 # or NAME-VARIANT, of NAME.c, of NAME.cc, of NAME.rs or of the folder NAME of a Go program
@@ -434,7 +434,7 @@ check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
 check-http: $O/wick $(TOOL_FILES)
 	$Q$(TEST_ENV) tests/run http $(HTTP_TESTS)
 
-check-browser: $O/wick
+check-browser: $O/wick $(TOOL_FILES)
 	$Q$(TEST_ENV) tests/run browser $(BROWSER_TESTS)
 
 $(BUILD)/importers/ready: tests/importers/package-lock.json

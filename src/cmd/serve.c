@@ -344,8 +344,7 @@ const struct command command_serve = {
 	.examples = "  wick serve                                 then open http://127.0.0.1:7777/\n"
 		    "  wick serve --keep 30d --keep-bytes 8G      a month, or 8 GiB of it\n"
 		    "  wick serve --replay cpu.wick x.folded      saved profiles, without root\n"
-		    "  wick serve --listen 0.0.0.0:7777 --token-file TOKEN --tls-cert CERT --tls-key KEY\n"
-		    "  curl --unix-socket /run/wick/wick.sock http://localhost/metrics\n",
+		    "  wick serve --listen 0.0.0.0:7777 --token-file TOKEN --tls-cert CERT --tls-key KEY\n",
 	.options = serve_option_table,
 	.run = run,
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The process that listens. In: what was counted, over a socket from the process that samples; the store, read only.
- * Out: HTTP. It opens what it listens on and the files it was told of, gives up every capability, and only then answers.
- * It ends when the other one does.
+ * Out: HTTP. It opens what it listens on and the files it was told of, gives up every capability, and only then
+ * answers. It ends when the other one does.
  */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -25,7 +26,10 @@
 #include "in/in.h"
 #include "profile/profile.h"
 
+#define LISTEN_MAX 128
+
 struct http {
+	char listen[LISTEN_MAX];
 	int fd;
 	struct buf in;
 	struct kept *kept;
@@ -152,6 +156,11 @@ static int open_http(struct http *http, const struct serve_options *options)
 		return err;
 	http->source = kept_source(http->kept);
 	server = server_options_of(options, &http->source);
+	if (hello.port) { /* where the one before it was, if it was any free port */
+		snprintf(http->listen, sizeof(http->listen), "%.*s:%u",
+			 (int)(strrchr(options->listen, ':') - options->listen), options->listen, hello.port);
+		server.listen = http->listen;
+	}
 	server.input = take_input;
 	server.input_context = http;
 	server.input_fd = http->fd;

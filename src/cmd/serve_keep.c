@@ -9,12 +9,12 @@
 #include "cmd/serve_keep.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -27,6 +27,7 @@
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define QUEUE_MAX 32   /* windows, and names, that wait */
 #define RESULTS_MAX 64 /* that nobody has taken */
+#define STOP_STEP_MS 5
 
 struct item {
 	struct profile *profile;
@@ -50,16 +51,12 @@ struct keep {
 int keep_open(struct keep **ret, const struct store_options *options)
 {
 	struct keep *keep = calloc(1, sizeof(*keep));
-	pthread_condattr_t monotonic;
 	int err;
 
 	if (!keep)
 		return fail(-ENOMEM, "store");
 	pthread_mutex_init(&keep->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&keep->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	pthread_cond_init(&keep->changed, NULL);
 	keep->nice = getpriority(PRIO_PROCESS, 0);
 	err = file_read(BOOT_ID, 64, &keep->boot);
 	if (err)
@@ -187,7 +184,6 @@ static void *run(void *context)
 	}
 	pthread_mutex_lock(&keep->lock);
 	keep->ended = true;
-	pthread_cond_broadcast(&keep->changed);
 	pthread_mutex_unlock(&keep->lock);
 	return NULL;
 }
@@ -266,22 +262,32 @@ bool keep_take(struct keep *keep, struct keep_result *ret)
 	return found;
 }
 
+static bool has_ended(struct keep *keep)
+{
+	bool ended;
+
+	pthread_mutex_lock(&keep->lock);
+	ended = keep->ended;
+	pthread_mutex_unlock(&keep->lock);
+	return ended;
+}
+
 bool keep_stop(struct keep *keep, uint64_t patience_ms)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + patience_ms * NS_PER_MS;
-	const struct timespec until = { (time_t)(end / NS_PER_SEC), (long)(end % NS_PER_SEC) };
-	bool ended;
 
 	if (!keep->running)
 		return true;
 	pthread_mutex_lock(&keep->lock);
 	keep->stop = true;
 	pthread_cond_signal(&keep->changed);
-	while (!keep->ended && !pthread_cond_timedwait(&keep->changed, &keep->lock, &until))
-		;
-	ended = keep->ended;
 	pthread_mutex_unlock(&keep->lock);
-	if (ended)
-		pthread_join(keep->thread, NULL);
-	return ended;
+	while (!has_ended(keep)) {
+		if (clock_ns(CLOCK_MONOTONIC) > end)
+			return false;
+		poll(NULL, 0, STOP_STEP_MS);
+	}
+	pthread_join(keep->thread, NULL);
+	keep->running = false;
+	return true;
 }

@@ -35,7 +35,7 @@ int keep_names(struct keep *keep, const struct profile *named);
 /* The next of them; false if there is none. */
 bool keep_take(struct keep *keep, struct keep_result *ret);
 
-/* Writes what is there, and ends. False if the disk does not answer within the time: then nothing of it may be freed. */
+/* Writes what is there, and ends. False if the disk does not answer within the time: then it may not be freed. */
 bool keep_stop(struct keep *keep, uint64_t patience_ms);
 void keep_free(struct keep *keep);
 

@@ -169,6 +169,7 @@ static int spawn(struct link *link)
 	buf_clear(&link->in);
 	buf_clear(&link->out);
 	link->sent = 0;
+	link->hello.port = link->stats.port;
 	put(link, LINK_HELLO, &link->hello, sizeof(link->hello), "", 0);
 	flush(link);
 	return buf_error(&link->out);

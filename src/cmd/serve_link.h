@@ -28,6 +28,7 @@ enum link_kind {
 
 struct link_hello {
 	uint64_t hz, cpus, window_ms;
+	uint16_t port; /* that the one before it had; 0: none was before it */
 	char host[LINK_HOST_MAX];
 };
 

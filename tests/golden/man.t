@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The manual pages against the program: options and examples are those of help, in both directions, every command has a
-# page, pages are without errors, and their examples work as typed. Those that sample are run by tests/kernel/man.t.
-# Needs no root.
+# page, pages are without errors, and their examples work as typed. Those that sample are run by tests/kernel/man.t, and
+# servers by tests/kernel/serve.t. Needs no root.
 
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -55,7 +55,7 @@ while IFS= read -r example; do
 	is "$example: exit" "$status" 0 || diag "$(head -3 "$T/stderr")"
 	is "$example: no complaint" "$(cat "$T/stderr")" ''
 	ran=$((ran + 1))
-done < <(for page in "$pages"/*.1; do "$tests_dir/manpage" examples "$page"; done | grep -vE 'wick (record|profile) ')
+done < <(for page in "$pages"/*.1; do "$tests_dir/manpage" examples "$page"; done | grep -vE 'wick (record|profile) |wick serve')
 ok 'there were some' test "$ran" -ge 8
 
 finish

@@ -4,10 +4,11 @@
  * to a store every so many. feed [NAME=VALUE]... FILE
  *
  * Names: data (folder of the store, needed), listen, socket, ms (real time between seconds), window (seconds that are
- * sealed together), past (windows that are there from the beginning), era (bytes of a dictionary of the live stream). Prints its port when it serves; ends by SIGTERM.
+ * sealed together), past (windows that are there from the beginning), era (bytes of a dictionary of the live stream).
+ * Prints its port when it serves; ends by SIGTERM.
  *
- * Each second has the same counts, so a range has as many as it has seconds; within it, samples are taken from 200 ms to
- * 400 ms only.
+ * Each second has the same counts, so a range has as many as it has seconds; within it, samples are taken from 200 ms
+ * to 400 ms only.
  */
 #include <errno.h>
 #include <fcntl.h>

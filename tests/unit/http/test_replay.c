@@ -316,7 +316,6 @@ static void test_metrics(void **state)
 
 static void test_ready_when_there_is_something(void **state)
 {
-	autobuf struct buf note = { 0 };
 	struct replay *replay = NULL;
 	struct http_source source;
 	autobuf struct buf note = { 0 };

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/fail.h"
 #include "store/dict.h"
 #include "store/parts.h"
@@ -194,6 +195,7 @@ static int prepare(struct store *store)
 int store_open(struct store **ret, const struct store_options *options)
 {
 	struct store *store = calloc(1, sizeof(*store));
+	autofree char *folder = NULL;
 	int err;
 
 	if (!store)
@@ -201,9 +203,13 @@ int store_open(struct store **ret, const struct store_options *options)
 	store->options = *options;
 	store->lock = -1;
 	err = open_folder(options->folder, options->read_only);
+	if (!err) {
+		folder = realpath(options->folder, NULL); /* the folder may be a link, what is in it may not */
+		err = folder ? 0 : fail(-errno, "store '%s'", options->folder);
+	}
 	if (!err && !options->read_only)
-		err = take_lock(store, options->folder);
-	err = err ? err : open_database(store, options->folder);
+		err = take_lock(store, folder);
+	err = err ? err : open_database(store, folder);
 	err = err ? err : prepare(store);
 	store->options.folder = NULL; /* the caller's */
 	if (err) {

@@ -54,7 +54,7 @@ BPF_SRCS := src/bpf/sampler.bpf.c
 # Everything but main(): what unit tests link with.
 LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(STORE_SRCS) $(HTTP_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,dict.c window.c) $(addprefix src/http/,guard.c query.c)
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,dict.c window.c) $(addprefix src/http/,guard.c query.c) src/cmd/ask.c
 
 # ---- Tests, each by its name in the folder ----
 
@@ -66,24 +66,24 @@ UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json j
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
 TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw mkstore probe progtags replay rhythm rows storeday symname listevents windows
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
-FUZZERS := answer any bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
+FUZZERS := answer any ask bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/svg.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/kept.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/sql.t tests/golden/svg.t
 # A server asked over the network of this machine
-HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/crowds.t tests/http/kept.t
+HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/ask.t tests/http/crowds.t tests/http/kept.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
 BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t tests/browser/serve.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
 KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
-	refusals.t serve.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
+	refusals.t serve-page.t serve.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
 # Long ones, root as well: only in test-long
 LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t serve-long.t)
 # tests/progs/NAME.c: programs, and shared objects for them to load
 PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
-	deep compat32 without hostile twins blind turns
+	deep compat32 without hostile twins blind tempo turns
 PROG_LIBS := libdla libdlb
 # tests/unwind/zoo/: programs whose stacks are known, to compare with gdb's; most of them without frame pointers. NAME
 # or NAME-VARIANT, of NAME.c, of NAME.cc, of NAME.rs or of the folder NAME of a Go program
@@ -434,7 +434,7 @@ check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
 check-http: $O/wick $(TOOL_FILES)
 	$Q$(TEST_ENV) tests/run http $(HTTP_TESTS)
 
-check-browser: $O/wick
+check-browser: $O/wick $(TOOL_FILES)
 	$Q$(TEST_ENV) tests/run browser $(BROWSER_TESTS)
 
 $(BUILD)/importers/ready: tests/importers/package-lock.json
@@ -501,13 +501,14 @@ format:
 ## bench: measure wick side by side with its peers (ROUNDS=5 SECONDS=10)
 bench:
 	$Qscripts/setup bench
-	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/importers/ready $(BUILD)/tests/tools/rows $(BUILD)/tests/tools/symname
+	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/importers/ready $(addprefix $(BUILD)/tests/tools/,rows storeday symname)
 	$Qbad=0; for part in run unwind naming lookups; do \
 		$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) \
 			TOOLS=$(abspath $(BUILD)/tests/tools) ROUNDS="$$ROUNDS" SECONDS="$$SECONDS" bench/$$part || bad=1; \
 	done; \
 	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) ROUNDS="$$ROUNDS" bench/convert || bad=1; \
-	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) BUILD=$(abspath $(BUILD)) ROUNDS="$$ROUNDS" bench/page || bad=1; exit $$bad
+	WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) BUILD=$(abspath $(BUILD)) ROUNDS="$$ROUNDS" bench/page || bad=1; \
+	WICK=$(abspath $(BUILD)/wick) TOOLS=$(abspath $(BUILD)/tests/tools) bench/store || bad=1; exit $$bad
 
 MAN_PAGES := $(wildcard docs/man/*.[1-8])
 

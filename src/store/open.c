@@ -109,9 +109,15 @@ static int open_database(struct store *store, const char *folder)
 	buf_addf(&path, "%s/" STORE_FILE, folder);
 	if (buf_error(&path))
 		return fail(-ENOMEM, "store '%s'", folder);
-	if (store->options.read_only && access(path.data, F_OK))
-		return fail_plain(-ENOENT, "store '%s': there is none: is it the folder that wick serve writes to?",
-				  folder);
+	if (store->options.read_only && access(path.data, R_OK)) {
+		int err = -errno;
+
+		if (err == -ENOENT)
+			return fail_plain(err, "store '%s': there is none: is it the folder that wick serve writes to?",
+					  folder);
+		fail(err, "store '%s'", folder);
+		return err == -EACCES ? fail_hint(err, "it is for who runs wick serve: use sudo") : err;
+	}
 	mask = umask(077);
 	code = sqlite3_open_v2(path.data, &store->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
 	umask(mask);

@@ -57,7 +57,7 @@ function factsText(head, whole) {
 		parts.push(plural(profile.cpus, "CPU"));
 	if (profile.hz && secondsOf(head))
 		parts.push(profile.hz + " Hz");
-	return parts.join(" · ") + " · " + profile.quality;
+	return [...parts, profile.quality].filter(Boolean).join(" · ");
 }
 
 export function showFoot(app) {

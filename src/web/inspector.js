@@ -34,7 +34,7 @@ export function reportCommand(app) {
 		...of("process", "focus", "callers").filter((chip) => chip.not)].map((chip) => chip.key));
 	const file = decodeURIComponent(location.pathname.split("/").pop()).replace(/\.html?$/, "") || "cpu", { before, profile } = app.head;
 	if (app.server && app.compare)
-		return { text: app.server.command(words), left };
+		return { text: app.server.command(words, left), left };
 	if (app.compare)
 		return { text: [...words, shellWord(before.name || "before.wick"), shellWord(profile.name || "after.wick")].join(" "), left };
 	if (state.by === "thread" || state.by === "container" || state.by === "unit" || state.by === "pid")
@@ -44,7 +44,7 @@ export function reportCommand(app) {
 	else if (state.view !== "table")
 		words.push("--tree");
 	if (app.server)
-		return { text: app.server.command(words), left };
+		return { text: app.server.command(words, left), left };
 	words.push(shellWord(profile.name || file + ".wick"));
 	return { text: words.join(" "), left };
 }

@@ -21,7 +21,7 @@ export class LiveData {
 	}
 	// Everything anew.
 	begin(all) {
-		Object.assign(this, { era: all.era, host: all.host, hz: all.hz, cpus: all.cpus, first: all.first_ms, windowMs: all.window_ms, health: all.health || {}, seconds: [], sums: new Map(), from: 0 });
+		Object.assign(this, { era: all.era, host: all.host, hz: all.hz, cpus: all.cpus, first: all.first_ms, health: all.health || {}, seconds: [], sums: new Map(), from: 0 });
 		this.strings = [""];
 		this.known = new Map([["", 0]]);
 		this.columns = [[0], [0], [0]];

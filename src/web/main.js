@@ -95,7 +95,8 @@ export class App {
 		}
 		if (coloured) {
 			this.painter = makePainter(this.db, this.tree, this.colour, state.by);
-			showLegend(this);
+			if (!this.ticking || !byId("legend").querySelector(":focus-visible"))
+				showLegend(this);
 		}
 		if (anew || old.search !== state.search) {
 			this.match = matchSearch(this.db, state.search);

@@ -60,7 +60,7 @@ export function roundUp(value) {
 	if (!(value > 0))
 		return 1;
 	const power = 10 ** Math.floor(Math.log10(value));
-	return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((one) => one * power).find((one) => one >= value * 0.999);
+	return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((one) => +(one * power).toPrecision(2)).find((one) => one >= value * 0.999);
 }
 
 export const secondsText = (seconds) => seconds < 60 ? plural(seconds, "second") : plural(seconds / 60, "minute");

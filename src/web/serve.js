@@ -12,7 +12,7 @@ import { App, fail, wire } from "./main.js";
 import { clock, rangeOf, rangeText, readSpan, spanText } from "./ranges.js";
 import { Strip } from "./strip.js";
 
-const RETRY_MS = 1000, RETRY_MOST_MS = 8000, QUIET_MS = 5000, PRESS_MS = 400, AGAIN_LEAST_MS = 2000, AGAIN_MOST_MS = 30000;
+const RETRY_MS = 1000, RETRY_MOST_MS = 8000, QUIET_MS = 5000, PRESS_MS = 400, AGAIN_LEAST_MS = 5000, AGAIN_MOST_MS = 30000;
 
 function emptyTables(range) {
 	const none = new LiveData();
@@ -80,7 +80,10 @@ class Server {
 		try {
 			const blocks = await Promise.all([range, ...state.a && other ? [other] : []].map((one) => askBlock(one, loading.signal)));
 			this.reached();
-			return this.show(this.app.state, this.build(blocks, range, other), key);
+			this.show(this.app.state, this.build(blocks, range, other), key);
+			this.notice.hidden = this.lacks !== "b";
+			this.notice.textContent = this.lacks === "b" ? `No samples in B, ${rangeText(other)}: A is shown alone.` : "";
+			return null;
 		} catch (error) {
 			if (error.name === "AbortError")
 				return null;
@@ -113,6 +116,8 @@ class Server {
 		byId("host").textContent = db.head.profile.host || this.live.host || "";
 		document.title = [db.head.profile.host, "wick"].filter(Boolean).join(" · ");
 		document.body.classList.add("ready");
+		if (this.hasTimes && !ticking)
+			this.strip.ask(state); // the curve of what is selected now
 	}
 	showLive(state) {
 		const key = this.keyOf(state);
@@ -219,7 +224,7 @@ class Server {
 			return;
 		pill.dataset.kind = kind;
 		pill.disabled = kind === "saved" || kind === "waiting";
-		pill.setAttribute("role", "status");
+		pill.setAttribute("aria-live", "polite");
 		pill.title = kind === "gone" ? "ask now" + (this.reason ? ": " + this.reason : "") : kind === "on" ? "pause: key Space" : kind === "held" ? "key Space" : "";
 		fill(pill, el("i", { class: "dot" }), texts[kind]);
 		document.body.classList.toggle("gone", kind === "gone");
@@ -282,16 +287,21 @@ class Server {
 		if (!range)
 			return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, this.isLive ? "Nothing ran in this time" : "There are no samples in this profile"),
 				el("p", {}, this.isLive ? "As soon as anything does, it is here." : "What it was made from has none.")));
-		const missing = this.lacks === "b" ? { ...readSpan(state.b) } : range, gap = this.strip.gaps.find((one) => one.from_ms < missing.to && one.to_ms > missing.from);
-		const near = this.strip.nearest((missing.from + missing.to) / 2), part = this.lacks === "b" ? "b" : "a";
-		return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, "No samples in this range"), el("p", {}, rangeText(missing)),
+		const gap = this.strip.gaps.find((one) => one.from_ms < range.to && one.to_ms > range.from);
+		const near = this.strip.nearest(range);
+		return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, "No samples in this range"), el("p", {}, rangeText(range)),
 			el("p", {}, gap ? `Nothing was kept: ${gap.why}.` : "Nothing that was asked for ran on a CPU then, or nothing was recorded."),
-			el("div", { class: "actions" }, near ? button(`The nearest that has some: ${rangeText(near)}`, { [part]: spanText(near.from, near.to), offsets: "" }) : null,
+			el("div", { class: "actions" }, near ? button(`The nearest that has some: ${rangeText(near)}`, { a: spanText(near.from, near.to), offsets: "" }) : null,
 				button(this.isLive ? "Live" : "All there is", { a: "", b: "", offsets: "" }))));
 	}
 	// The same for a terminal.
-	command(words) {
-		const { state } = this.app, span = readSpan(this.shownSpan()), iso = (ms) => new Date(ms).toISOString(), other = readSpan(state.b);
+	command(words, left) {
+		const { state } = this.app, lengths = [state.a, state.b].map(readSpan).map((one) => one && one.to - one.from);
+		if (state.offsets)
+			left.add("milliseconds of each second");
+		if (lengths[1] && lengths[0] !== lengths[1])
+			left.add("ranges that are not equally long");
+		const span = readSpan(this.shownSpan()), iso = (ms) => new Date(ms).toISOString(), other = readSpan(state.b);
 		return [...words, ...span && this.hasTimes ? ["--from", iso(span.from), "--to", iso(span.to)] : [], ...other ? ["--against", iso(other.from)] : []].join(" ");
 	}
 	curl() {
@@ -312,10 +322,12 @@ function startServed() {
 		[["["], "as long earlier", () => server.shift(-1)],
 		[["]"], "as long later", () => server.shift(1)],
 		[["7"], "timeline, heat map", () => server.hasTimes && server.strip.mode(app.state.strip === "heat" ? "time" : "heat")],
+		[["← → + − 0"], "on the timeline: the range moves (with Shift its end), zoom in, out, all", null],
 		[["a"], "let go of the range", () => store.set({ a: "", b: "", offsets: "" })],
 	]);
 	byId("old").hidden = true;
 	byId("app").hidden = false;
+	byId("path-title").hidden = true;
 	wire(app);
 	server.mount();
 	server.changed(app.state, null);

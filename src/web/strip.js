@@ -10,7 +10,7 @@ import { Heat } from "./heat.js";
 import { rangeText, readSpan, spanText } from "./ranges.js";
 import { Timeline } from "./timeline.js";
 
-const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = 9, OTHER = "[other]", WAIT_MS = 120, SILENT_MS = 15000, OFFERED = 20, SILENT = "nothing was sampled";
+const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = 9, OTHER = "[other]", WAIT_MS = 120, SILENT_MS = 15000, OFFERED = 20, LOST_SHARE = 0.01, MISSED_SHARE = 0.05, SILENT = "nothing was sampled";
 const WINDOWS = [["10", "10 s"], ["30", "30 s"], ["60", "1 min"], ["300", "5 min"], ["900", "15 min"]];
 
 // Names of processes, those with most samples first.
@@ -50,7 +50,8 @@ export class Strip {
 		this.request = null;
 	}
 	get hz() {
-		return this.server.live.hz || this.app.head && this.app.head.profile.hz || 0;
+		this.rate = this.server.live.hz || this.app.head && this.app.head.profile.hz || this.rate || 0; // of a time without samples, as before
+		return this.rate;
 	}
 	get cpus() {
 		return this.server.live.cpus || this.app.head && this.app.head.profile.cpus || 0;
@@ -66,8 +67,10 @@ export class Strip {
 	words(span, offsets = "") {
 		return rangeText({ ...span, offsets });
 	}
+	// Seconds of which so much is missing that it matters.
 	losses() {
-		return this.server.live.seconds.filter((second) => second.lost > 0 || second.missed > 0);
+		const whole = this.hz * this.cpus / 1000;
+		return this.server.live.seconds.filter(({ lost, missed, ms }) => lost > LOST_SHARE * whole * ms || missed > MISSED_SHARE * whole * ms);
 	}
 	nameless() {
 		return `[no ${this.app.state.over}]`;
@@ -192,9 +195,9 @@ export class Strip {
 		return { from: "", to: "" };
 	}
 	cells(span) {
-		const wide = this.tab.plot.width, whole = span.to ? span.to - span.from : this.whole ? this.whole.to - this.whole.from : 0;
-		const least = this.server.live.windowMs || (whole > 30000 ? 1000 : 250); // what is kept in windows is no finer
-		return Math.max(1, Math.min(Math.floor(wide / 2), whole ? Math.ceil(whole / least) : 300, 2000));
+		const wide = this.tab.plot.width, known = this.server.isLive ? { from: this.server.live.first, to: this.server.live.end } : this.whole;
+		const whole = span.to ? span.to - span.from : known ? known.to - known.from : 0;
+		return Math.max(1, Math.min(Math.floor(wide / 2), whole ? Math.ceil(whole / (whole > 30000 ? 1000 : 250)) : 300, 2000));
 	}
 	// Parameters for whose samples, and which function's.
 	filters(state) {
@@ -239,7 +242,7 @@ export class Strip {
 		if (heat && this.heat)
 			this.view = { from: this.heat.from_ms, to: this.heat.from_ms + 1000 * this.heat.columns };
 		this.root.classList.add("asked");
-		this.showLegend(state);
+		this.showLegend(state, again);
 		if (heat)
 			this.showOf(state, this.root.querySelector("#of"));
 		if (this.tab)
@@ -275,7 +278,9 @@ export class Strip {
 		this.note.textContent = text;
 		this.note.hidden = !text;
 	}
-	showLegend(state) {
+	showLegend(state, again) {
+		if (again && this.legend.querySelector(":focus-visible"))
+			return;
 		const curves = this.series && state.strip === "time" ? this.series.curves : [], sum = curves.reduce((all, { total }) => all + total, 0);
 		const key = (one) => ["process", "container", "unit"].includes(state.over) && one.name && one.name !== OTHER;
 		const item = (one) => {
@@ -291,9 +296,9 @@ export class Strip {
 	fnName() {
 		return this.curve.curves.length ? this.curve.curves[0].name : "";
 	}
-	// Where samples are nearest to a moment: the cell, as a range.
-	nearest(moment) {
-		const { series } = this;
+	// The nearest range of that length that begins, or ends, with samples.
+	nearest({ from, to }) {
+		const { series } = this, moment = (from + to) / 2;
 		if (!series)
 			return null;
 		const cell = (series.to_ms - series.from_ms) / series.cells, middle = (i) => series.from_ms + (i + 0.5) * cell;
@@ -301,7 +306,10 @@ export class Strip {
 		for (let i = 0; i < series.cells; i++)
 			if (series.curves.some(({ values }) => values[i]) && (best < 0 || Math.abs(middle(i) - moment) < Math.abs(middle(best) - moment)))
 				best = i;
-		return best < 0 ? null : { from: Math.floor(series.from_ms + best * cell), to: Math.ceil(series.from_ms + (best + 1) * cell) };
+		if (best < 0)
+			return null;
+		const start = Math.floor(middle(best) - cell / 2), end = Math.ceil(middle(best) + cell / 2), length = Math.max(to - from, cell);
+		return start >= moment ? { from: start, to: start + length } : { from: end - length, to: end };
 	}
 	mount() {
 		byId("app").insertBefore(this.root, document.querySelector(".answer"));

@@ -4,7 +4,7 @@
 import { Plot, showWords } from "./plot.js";
 import { clock, roundUp } from "./ranges.js";
 
-const GRIP = 6, TOLD = 6;
+const GRIP = 6, TOLD = 6, SNAP = 7, ROUND = [60000, 10000, 1000, 100, 10]; // ms, within so many pixels
 
 export class Timeline {
 	constructor(strip) {
@@ -24,6 +24,11 @@ export class Timeline {
 	time(x) {
 		const { from, to } = this.strip.view;
 		return Math.round(from + x / this.plot.width * (to - from));
+	}
+	// To a round moment that is not seen to be another.
+	snap(moment) {
+		const pixel = (this.strip.view.to - this.strip.view.from) / this.plot.width, step = ROUND.find((one) => one <= SNAP * pixel) || 1;
+		return Math.round(moment / step) * step;
 	}
 	// Values of a cell to cores, or to samples a second where the rate is not known.
 	scale() {
@@ -104,7 +109,7 @@ export class Timeline {
 				for (const [edge, other] of [["from", "to"], ["to", "from"]])
 					if (Math.abs(this.x(span[edge]) - start.x) <= GRIP)
 						return { which, fixed: span[other] };
-		return { which: start.shift || this.strip.second ? "b" : "a", fixed: this.time(start.x) };
+		return { which: start.shift || this.strip.second ? "b" : "a", fixed: this.snap(this.time(start.x)) };
 	}
 	drag(start, at, done) {
 		if (!start) {
@@ -112,7 +117,7 @@ export class Timeline {
 			return this.plot.redraw();
 		}
 		this.held = this.held || this.grip(start);
-		const { which, fixed } = this.held, moment = this.time(at.x), span = { which, from: Math.min(fixed, moment), to: Math.max(fixed, moment) };
+		const { which, fixed } = this.held, moment = this.snap(this.time(at.x)), span = { which, from: Math.min(fixed, moment), to: Math.max(fixed, moment) };
 		this.dragged = done ? null : span;
 		if (done) {
 			this.held = null;

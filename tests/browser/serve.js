@@ -92,6 +92,36 @@ const tests = {
 		await done("live", page);
 		await stop(server);
 	},
+	async easing() {
+		const server = await lively("past=60");
+		// How often the picture changes within half a second of the first change of a second
+		const changes = (page) => page.evaluate(() => new Promise((resolve) => {
+			const canvas = document.querySelector("#view canvas"), copy = new OffscreenCanvas(canvas.width, 1).getContext("2d", { willReadFrequently: true });
+			let last = null, first = 0, count = 0, most = 0;
+			const start = performance.now(), step = (now) => {
+				copy.drawImage(canvas, 0, canvas.height - 105, canvas.width, 1, 0, 0, canvas.width, 1);
+				const seen = copy.getImageData(0, 0, canvas.width, 1).data.join();
+				if (last !== null && seen !== last) {
+					[first, count] = now - first > 500 ? [now, 1] : [first, count + 1];
+					most = Math.max(most, count);
+				}
+				last = seen;
+				if (most > 2 || now - start > 15000)
+					return resolve(most);
+				return requestAnimationFrame(step);
+			};
+			requestAnimationFrame(step);
+		}));
+		const page = await visit(server, "w=10");
+		await lives(page);
+		ok("easing: widths move in steps", await changes(page) > 2);
+		await done("easing", page);
+		const still = await visit(server, "w=10", { reducedMotion: "reduce" });
+		await lives(still);
+		is("easing: not where less motion is asked for", await changes(still), 1);
+		await done("no easing", still);
+		await stop(server);
+	},
 	async pausing() {
 		const server = await lively("past=60"), page = await visit(server);
 		await lives(page);
@@ -329,6 +359,10 @@ const tests = {
 		await loaded(page);
 		ok("gap: no samples, and why", /No samples in this range[^]*Nothing was kept: no file is of this time/.test(await text(page, "#view")), await text(page, "#view"));
 		await picture(page, "serve-gap");
+		const wide = (await page.goto(server.url + "/#a=" + span(20, 40) + "&b=" + span(70, 90)), await loaded(page), await text(page, "#notice"));
+		ok("gap: nothing to compare with, said", /^No samples in B, .*: A is shown alone\.$/.test(wide), wide);
+		await page.goto(server.url + "/#a=" + span(70, 110));
+		await loaded(page);
 		await page.click("#view button:has-text('nearest')");
 		await loaded(page);
 		ok("gap: the nearest that has some", (await shown(page))[0] > 0, await parts(page));

@@ -12,6 +12,7 @@ cp "$PROGS/tempo" "$T/<b onclick=hit>" || exit 1
 children+=($!)
 "$PROGS/tempo" beat 300 &
 children+=($!)
+# shellcheck disable=SC2288 # that is its name
 "$T/<b onclick=hit>" spin 300 &
 children+=($!)
 "$WICK" serve -F 99 --listen 127.0.0.1:0 --data "$T/data" --socket "$T/wick.sock" --window 1 2>"$T/server.err" &

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Symbols that are kept: of this file and no other, as it is now, and never more than there is room for. */
-#include "worker/kept.h"
+#include "worker/shelf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,26 +58,26 @@ static void test_found_again(void **state)
 	int fd = program("one"), other = program("two");
 	struct symbols *symbols = open_of(fd);
 	struct ask ask = plain;
-	struct kept *kept;
+	struct shelf *shelf;
 
 	(void)state;
-	assert_int_equal(kept_new(&kept), 0);
-	assert_null(kept_find(kept, &plain, &fd, 1));
-	kept_put(kept, &plain, &fd, 1, symbols);
-	assert_ptr_equal(kept_find(kept, &plain, &fd, 1), symbols);
+	assert_int_equal(shelf_new(&shelf), 0);
+	assert_null(shelf_find(shelf, &plain, &fd, 1));
+	shelf_put(shelf, &plain, &fd, 1, symbols);
+	assert_ptr_equal(shelf_find(shelf, &plain, &fd, 1), symbols);
 	/* not for another file, another name of it, other ways to write names, or with a debug file */
-	assert_null(kept_find(kept, &plain, &other, 1));
+	assert_null(shelf_find(shelf, &plain, &other, 1));
 	ask.file = "mad";
 	ask.file_len = 3;
-	assert_null(kept_find(kept, &ask, &fd, 1));
+	assert_null(shelf_find(shelf, &ask, &fd, 1));
 	ask = plain;
 	ask.demangle = DEMANGLE_FULL;
-	assert_null(kept_find(kept, &ask, &fd, 1));
-	assert_null(kept_find(kept, &plain, (const int[]){ fd, other }, 2));
+	assert_null(shelf_find(shelf, &ask, &fd, 1));
+	assert_null(shelf_find(shelf, &plain, (const int[]){ fd, other }, 2));
 	/* nor when it has been written to since */
 	assert_int_equal(ftruncate(fd, 100), 0);
-	assert_null(kept_find(kept, &plain, &fd, 1));
-	kept_free(kept);
+	assert_null(shelf_find(shelf, &plain, &fd, 1));
+	shelf_free(shelf);
 	close(fd);
 	close(other);
 }
@@ -86,37 +86,37 @@ static void test_lines_are_read_anew(void **state)
 {
 	int fd = program("one");
 	struct ask ask = plain;
-	struct kept *kept;
+	struct shelf *shelf;
 
 	(void)state;
 	ask.lines = true;
-	assert_int_equal(kept_new(&kept), 0);
-	kept_put(kept, &ask, &fd, 1, open_of(fd)); /* freed: sanitizers would tell */
-	assert_null(kept_find(kept, &ask, &fd, 1));
-	kept_free(kept);
-	kept_free(NULL);
+	assert_int_equal(shelf_new(&shelf), 0);
+	shelf_put(shelf, &ask, &fd, 1, open_of(fd)); /* freed: sanitizers would tell */
+	assert_null(shelf_find(shelf, &ask, &fd, 1));
+	shelf_free(shelf);
+	shelf_free(NULL);
 	close(fd);
 }
 
 static void test_the_oldest_goes(void **state)
 {
 	int fds[MANY], there = 0;
-	struct kept *kept;
+	struct shelf *shelf;
 
 	(void)state;
-	assert_int_equal(kept_new(&kept), 0);
+	assert_int_equal(shelf_new(&shelf), 0);
 	for (int i = 0; i < MANY; i++) {
 		fds[i] = program("one");
-		kept_put(kept, &plain, &fds[i], 1, open_of(fds[i]));
-		assert_non_null(kept_find(kept, &plain, &fds[0], 1)); /* it is used all the time */
-		assert_non_null(kept_find(kept, &plain, &fds[i], 1));
+		shelf_put(shelf, &plain, &fds[i], 1, open_of(fds[i]));
+		assert_non_null(shelf_find(shelf, &plain, &fds[0], 1)); /* it is used all the time */
+		assert_non_null(shelf_find(shelf, &plain, &fds[i], 1));
 	}
 	for (int i = 0; i < MANY; i++) {
-		there += kept_find(kept, &plain, &fds[i], 1) != NULL;
+		there += shelf_find(shelf, &plain, &fds[i], 1) != NULL;
 		close(fds[i]);
 	}
 	assert_true(there > 1 && there < MANY / 2);
-	kept_free(kept);
+	shelf_free(shelf);
 }
 
 int main(void)

@@ -79,7 +79,7 @@ is 'each window has the function of its time' "$(awk '/^window/ { print $2, $3, 
 		right=$([ "$turn" = 0 ] && echo even || echo odd)
 		awk -v right=";$right" -v other=";$other" -v window="$window" '
 			{ n = $NF } index($0, right) { good += n } index($0, other) { bad += n }
-			END { if (good < 50 || bad > 0.1 * good + 5) print window ": " good + 0 " right, " bad + 0 " not" }' \
+			END { if (good < 20 || bad > 0.1 * good + 5) print window ": " good + 0 " right, " bad + 0 " not" }' \
 			"$T/w/$window.folded"
 	done)" ''
 stop "$load"

@@ -235,8 +235,8 @@ int when_parse_range(const char *from, const char *to, uint64_t now_ns, uint64_t
 	first -= first % NS_PER_MS;
 	end -= end % NS_PER_MS;
 	if (end <= first)
-		return fail_plain(-EINVAL, "nothing is between %s and %s: the second has to be later", from ? from : "1970",
-				  to ? to : "now");
+		return fail_plain(-EINVAL, "nothing is between %s and %s: the second has to be later",
+				  from ? from : "1970", to ? to : "now");
 	*ret_from = first;
 	*ret_to = end;
 	return 0;

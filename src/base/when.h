@@ -15,7 +15,7 @@ int when_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns);
 
 /*
  * [from, to): without `from` it begins in 1970, without `to` it ends now. A time of day for its end that is not after
- * its beginning is the next one after it. In whole ms. -EINVAL with fail() set, also for a range that has nothing in it.
+ * its beginning is the next one after it. In whole ms. -EINVAL with fail() set, also for a range with nothing in it.
  */
 int when_parse_range(const char *from, const char *to, uint64_t now_ns, uint64_t *ret_from, uint64_t *ret_to);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client of HTTP that knows as much of it as is needed here. In: the path of a socket, and what to ask for. Out: the
- * answer's status and body. It asks by HTTP/1.0, so the answer comes in one piece and ends with the connection; one that
- * is shorter than it said is an error, not half an answer.
+ * answer's status and body. It asks by HTTP/1.0, so the answer comes in one piece and ends with the connection; one
+ * that is shorter than it said is an error, not half an answer.
  */
 #include "cmd/ask.h"
 
@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -56,6 +55,8 @@ static int send_all(int fd, const struct buf *request)
 	while (sent < request->len) {
 		ssize_t got = send(fd, request->data + sent, request->len - sent, MSG_NOSIGNAL);
 
+		if (got < 0 && errno == EPIPE) /* which of an output would mean that nobody wants it */
+			return -ECONNRESET;
 		if (got < 0 && errno != EINTR)
 			return errno == EAGAIN ? -ETIMEDOUT : -errno;
 		sent += got > 0 ? (size_t)got : 0;

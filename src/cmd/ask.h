@@ -6,8 +6,8 @@
 struct buf;
 
 /*
- * The answer's body, whatever its status. -ENOENT or -ECONNREFUSED if nobody listens there, -EACCES if this user may not
- * ask, -ETIMEDOUT, -EFBIG, -EPROTO; all with fail() set.
+ * The answer's body, whatever its status. -ENOENT or -ECONNREFUSED if nobody listens there, -EACCES if this user may
+ * not ask, -ETIMEDOUT, -EFBIG, -EPROTO; all with fail() set.
  */
 int ask_server(const char *path, const char *target, struct buf *ret_body, unsigned *ret_status);
 

@@ -42,8 +42,8 @@ static const struct opt options[] = {
 	  "one of those below, whatever the suffix", OUT_NAMES },
 	{ 0, "stats", "FILE", opt_text, offsetof(struct convert_options, stats), "write the accounting as JSON",
 	  "file" },
-	FILTER_OPTIONS(FILTER_ROW) KEPT_OPTIONS(KEPT_ROW) INPUT_OPTIONS(INPUT_ROW) SVG_OPTIONS(SVG_ROW) SVG_WIDTH_OPTION(SVG_ROW)
-		SVG_DIFF_OPTIONS(SVG_ROW){ 0 },
+	FILTER_OPTIONS(FILTER_ROW) KEPT_OPTIONS(KEPT_ROW) INPUT_OPTIONS(INPUT_ROW) SVG_OPTIONS(SVG_ROW)
+		SVG_WIDTH_OPTION(SVG_ROW) SVG_DIFF_OPTIONS(SVG_ROW){ 0 },
 };
 
 /* Of a file, or if there is none of what is kept. */

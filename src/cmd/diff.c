@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wick diff: what grew and what shrank between two profiles, saved or of what is kept, and whether that is more than
- * chance. Needs no kernel. With --fail-above it is a test: it ends with EXIT_ABOVE if a function surely grew by more than that.
+ * chance. Needs no kernel. With --fail-above it is a test: it ends with EXIT_ABOVE if a function surely grew by more
+ * than that.
  */
 #include <errno.h>
 #include <limits.h>
@@ -63,8 +64,7 @@ static const struct opt options[] = {
 	  "exit 3 if a function surely grew by more percentage points", NULL },
 	FILTER_OPTIONS(ROW) KEPT_OPTIONS(KEPT_ROW){ 0, "against", "TIME", opt_text, offsetof(struct asked, against),
 						    "compare with as long a time that began then", NULL },
-	INPUT_OPTIONS(INPUT_ROW){ 0, "top", "N", opt_text, offsetof(struct asked, top),
-						      "functions shown (15)", NULL },
+	INPUT_OPTIONS(INPUT_ROW){ 0, "top", "N", opt_text, offsetof(struct asked, top), "functions shown (15)", NULL },
 	{ 0, "width", "N", opt_text, offsetof(struct asked, width),
 	  "columns (those of the terminal, or 80); svg: pixels (1200, and as the window)", NULL },
 	SVG_OPTIONS(SVG_ROW) SVG_DIFF_OPTIONS(SVG_ROW){ 0 },

@@ -42,7 +42,7 @@ int kept_check(const struct kept_options *options, const struct input_options *i
 	return when_parse_range(options->from, options->to, clock_ns(CLOCK_REALTIME), &ret->from, &ret->to);
 }
 
-/* There is nothing of this range; what there is, if that is known. */
+/* There is nothing of this range; what there is, if that is known (NULL: it is not). */
 static int say_nothing_kept(const struct store_range *range, const struct store_range *extent)
 {
 	autobuf struct buf asked = { 0 }, there = { 0 };
@@ -53,6 +53,8 @@ static int say_nothing_kept(const struct store_range *range, const struct store_
 	buf_adds(&asked, range->from ? " to " : "before ");
 	when_add(&asked, range->to);
 	fail_plain(-ENODATA, "nothing is kept %s", buf_error(&asked) ? "of that time" : asked.data);
+	if (!extent)
+		return -ENODATA;
 	if (!extent->to)
 		return fail_hint(-ENODATA, "nor of any other time");
 	when_add(&there, extent->from);
@@ -138,20 +140,19 @@ static int read_server(struct profile **ret, const char *path, const struct stor
 	unsigned status = 0;
 	int err;
 
-	buf_addf(&target, "/api/profile?from=%llu&to=%llu&format=wick", range->from / NS_PER_MS,
-		 range->to / NS_PER_MS);
+	buf_addf(&target, "/api/profile?from=%llu&to=%llu&format=wick", range->from / NS_PER_MS, range->to / NS_PER_MS);
 	err = buf_error(&target) ? fail(-ENOMEM, "asking the server") : ask_server(path, target.data, &body, &status);
 	if (err)
 		return err;
 	if (status == NOT_FOUND) {
 		ask_extent(path, &extent);
-		return say_nothing_kept(range, &extent);
+		return say_nothing_kept(range, extent.to ? &extent : NULL);
 	}
 	if (status != OK)
 		return say_refused(path, &body, status);
 	err = in_read_bytes(ret, body.data, body.len, &request);
 	buf_free(&request.notes);
-	return err;
+	return err ? fail_plain(-EPROTO, "asking the server at '%s': what it answers is not a profile", path) : 0;
 }
 
 static int hint_server(int err)
@@ -173,8 +174,9 @@ int kept_read(struct profile **ret, const struct kept_options *options, const st
 	if (options->socket || (err != -ENOENT && err != -ECONNREFUSED))
 		return hint_server(err);
 	if (access(KEPT_FOLDER, F_OK) && errno == ENOENT)
-		return fail_plain(err, "no server answers at %s, and there is no folder %s: wick serve keeps profiles; "
-				       "--socket and --data name other places",
+		return fail_plain(err,
+				  "no server answers at %s, and there is no folder %s: wick serve keeps profiles; "
+				  "--socket and --data name other places",
 				  KEPT_SOCKET, KEPT_FOLDER);
 	return read_folder(ret, KEPT_FOLDER, range);
 }

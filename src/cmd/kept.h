@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `wick serve` keeps, for every command that reads profiles: options that choose a range of time, and the profile of
- * it. A running server is asked over its socket; without one its folder is read.
+ * What `wick serve` keeps, for every command that reads profiles: options that choose a range of time, and the profile
+ * of it. A running server is asked over its socket; without one its folder is read.
  */
 #ifndef WICK_CMD_KEPT_H
 #define WICK_CMD_KEPT_H
@@ -24,10 +24,10 @@ struct kept_options {
 };
 
 /* Each option once: ROW(name, value, reader, field of struct kept_options, help, hint). */
-#define KEPT_OPTIONS(ROW)                                                                                         \
+#define KEPT_OPTIONS(ROW)                                                                                            \
 	ROW("from", "TIME", opt_text, from, "of what wick serve keeps, from 14:03, -15m, 2026-03-01T14:03:20", NULL) \
-	ROW("to", "TIME", opt_text, to, "up to this time (now)", NULL)                                            \
-	ROW("data", "DIR", opt_text, data, "read wick serve's folder (" KEPT_FOLDER ")", "dir")                  \
+	ROW("to", "TIME", opt_text, to, "up to this time (now)", NULL)                                               \
+	ROW("data", "DIR", opt_text, data, "read wick serve's folder (" KEPT_FOLDER ")", "dir")                      \
 	ROW("socket", "PATH", opt_text, socket, "ask wick serve there (" KEPT_SOCKET ")", "file")
 
 /* Whether one of them was given: no file is read then. */

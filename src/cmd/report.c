@@ -55,8 +55,8 @@ static int report(const char *path, const struct asked *asked, struct report_opt
 	}
 	err = output_open(&output, to);
 	if (!err)
-		err = path ? input_read(&profile, path, &asked->input) :
-			     kept_read(&profile, &asked->kept, &asked->range);
+		err = path ? input_read(&profile, path, &asked->input)
+			   : kept_read(&profile, &asked->kept, &asked->range);
 	err = err ? err : report_write(profile, shape, &text);
 	err = err ? err : output_write(output, text.data, text.len);
 	err = err ? err : output_commit(output);
@@ -77,8 +77,9 @@ static int run(const struct command *command, int argc, char **argv)
 	else if (!err && kept_asked(&asked.kept))
 		err = kept_check(&asked.kept, &asked.input, operands.len, &asked.range);
 	else if (!err && !operands.len)
-		err = fail_plain(-EINVAL,
-				 "report: no file to read: name a profile, - for standard input, or a time with --from");
+		err = fail_plain(
+			-EINVAL,
+			"report: no file to read: name a profile, - for standard input, or a time with --from");
 	else if (!err && operands.len > 1)
 		err = fail_plain(-EINVAL, "report: one profile to read, and it was given %zu", operands.len);
 	err = err ? err : report_arguments_read(&asked.report, &shape);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wick sql: a question in SQL about what `wick serve` has kept. In: one SELECT, and the server's folder, which may be
- * written to meanwhile. Out: rows as a table for people, as CSV or as JSON. Names come from targets: control characters in
- * them are made visible in all of these.
+ * written to meanwhile. Out: rows as a table for people, as CSV or as JSON. Names come from targets: control characters
+ * in them are made visible in all of these.
  */
 #include <errno.h>
 #include <limits.h>
@@ -38,7 +38,8 @@ struct asked {
 static const struct opt options[] = {
 	{ 0, "data", "DIR", opt_text, offsetof(struct asked, data), "wick serve's folder (" KEPT_FOLDER ")", "dir" },
 	{ 'f', "format", "FORMAT", opt_text, offsetof(struct asked, format), "table, csv or json", "table csv json" },
-	{ 0, "timeout", "SECONDS", opt_text, offsetof(struct asked, timeout), "give up after so long (30; 0: never)", NULL },
+	{ 0, "timeout", "SECONDS", opt_text, offsetof(struct asked, timeout), "give up after so long (30; 0: never)",
+	  NULL },
 	{ 0 },
 };
 
@@ -150,7 +151,8 @@ static void json_row(struct printer *printer, const struct store_value *values)
 		add_value(&printer->cells, &values[i], NULL);
 		if (values[i].kind == STORE_TEXT || values[i].kind == STORE_BYTES)
 			json_text(&json, printer->names[i], printer->cells.data, printer->cells.len);
-		else if (values[i].kind == STORE_INTEGER || strspn(printer->cells.data ? printer->cells.data : "", "-0123456789"))
+		else if (values[i].kind == STORE_INTEGER ||
+			 strspn(printer->cells.data ? printer->cells.data : "", "-0123456789"))
 			json_raw(&json, printer->names[i], printer->cells.data);
 		else /* nothing, or a number that JSON has no word for */
 			json_null(&json, printer->names[i]);
@@ -272,7 +274,7 @@ static int ask(const struct asked *asked, unsigned timeout, const char *text, st
 		.text = text,
 		.timeout_ns = timeout * NS_PER_SEC,
 		.function = out_frame_text,
-		.module = out_module_text,
+		.module = out_function_module,
 		.names = take_names,
 		.row = take_row,
 		.arg = printer,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers of a recording beside its samples: when, where and how it was made, what was counted, lost and missed, and
- * what wick itself used. Each counter is in counters.def once; its name comes from there.
+ * The numbers of a recording beside its samples: when, where and how it was made, what was counted, lost and missed,
+ * and what wick itself used. Each counter is in counters.def once; its name comes from there.
  */
 #include "collect/collection.h"
 

@@ -111,7 +111,7 @@ static int know_stack(struct early *early, uint64_t id)
 static int count_one(struct early *early, const struct waiting *record, bool last)
 {
 	struct wire_early head;
-	struct wire_event event;
+	uint64_t when;
 	int err = replay(record->bytes, find_rule, early, last, &early->result);
 
 	if (err)
@@ -123,12 +123,11 @@ static int count_one(struct early *early, const struct waiting *record, bool las
 		early->sums[WIRE_lost_stacks]++;
 		return 0;
 	}
-	err = err ? err : ingest_count_early(early->ingest, &head.key);
-	if (err)
-		return err;
-	count_quality(early);
-	event = (struct wire_event){ head.when, wire_hash_key(sampler_seed(early->sampler), &head.key) };
-	return early->events ? ingest_event(early->ingest, &event, sizeof(event)) : 0;
+	when = head.when;
+	err = err ? err : ingest_count_early(early->ingest, &head.key, early->events ? &when : NULL);
+	if (!err)
+		count_quality(early);
+	return err;
 }
 
 /* Takes the record at a place in the queue out of it. */

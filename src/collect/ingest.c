@@ -563,17 +563,6 @@ int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t cou
 			add_sample(ingest, key, stack_of(ingest, key), count));
 }
 
-int ingest_count_early(struct ingest *ingest, const struct wire_key *key)
-{
-	int err = ingest_count(ingest, key, 1);
-	uint64_t *sample = err ? NULL : map_get(&ingest->samples, wire_hash_key(ingest->options.seed, key));
-	uint64_t *count = sample ? map_put(&ingest->early, *sample) : NULL;
-
-	if (count)
-		(*count)++;
-	return err || count ? err : -ENOMEM;
-}
-
 const struct map *ingest_early_samples(const struct ingest *ingest)
 {
 	return &ingest->early;
@@ -712,6 +701,24 @@ int ingest_take(struct ingest *ingest, struct profile_stacks *ret, struct map *r
 size_t ingest_stacks(const struct ingest *ingest)
 {
 	return ingest->user_stacks.len + ingest->kernel_stacks.len;
+}
+
+/* Its event is given to it here: the same key may get another sample when its kernel stack is known. */
+int ingest_count_early(struct ingest *ingest, const struct wire_key *key, const uint64_t *when)
+{
+	int err = ingest_count(ingest, key, 1);
+	uint64_t *sample = err ? NULL : map_get(&ingest->samples, wire_hash_key(ingest->options.seed, key));
+	uint64_t *count = sample ? map_put(&ingest->early, *sample) : NULL;
+
+	if (err || !count)
+		return err ? err : -ENOMEM;
+	(*count)++;
+	if (!when)
+		return 0;
+	if (timed_reserve(ingest))
+		return -ENOMEM;
+	ingest->timed[*sample]++;
+	return add_event(ingest, (uint32_t)*sample, *when);
 }
 
 size_t ingest_events_waiting(const struct ingest *ingest)

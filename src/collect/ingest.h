@@ -71,8 +71,11 @@ int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct in
 
 /* One drained count. */
 int ingest_count(struct ingest *ingest, const struct wire_key *key, uint64_t count);
-/* The same for one that was unwound here; how many of each sample were is told by ingest_early_samples. */
-int ingest_count_early(struct ingest *ingest, const struct wire_key *key);
+/*
+ * The same for one that was unwound here, with the time of its event, or NULL; how many of each sample were is told by
+ * ingest_early_samples.
+ */
+int ingest_count_early(struct ingest *ingest, const struct wire_key *key, const uint64_t *when);
 const struct map *ingest_early_samples(const struct ingest *ingest);
 
 /* A user stack that was put together here, leaf first, under the id that the kernel side would give it. */
@@ -88,9 +91,9 @@ int ingest_events_settle(struct ingest *ingest);
 size_t ingest_events_waiting(const struct ingest *ingest);
 
 /*
- * Takes out all samples and events, as profile_take_samples does, and how many of each sample were unwound here. Stacks,
- * files and processes stay known, as far as they have not ended. An event that has waited since the last time has come
- * too late for its sample, behind one that was being written: it is dropped, and counted in `ret_late`.
+ * Takes out all samples and events, as profile_take_samples does, and how many of each sample were unwound here.
+ * Stacks, files and processes stay known, as far as they have not ended. An event that has waited since the last time
+ * has come too late for its sample, behind one that was being written: it is dropped, and counted in `ret_late`.
  */
 int ingest_take(struct ingest *ingest, struct profile_stacks *ret, struct map *ret_early, uint64_t *ret_late);
 size_t ingest_stacks(const struct ingest *ingest); /* that are known */

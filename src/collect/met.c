@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to do when something is met for the first time: a file is opened while a way leads to it, and goes to the tables
- * and to the namer; a process is asked for its program while it lives; a cgroup becomes labels. In: calls of ingest. Out:
- * descriptors that others keep, records of the profile.
+ * What to do when something is met for the first time: a file is opened while a way leads to it, and goes to the
+ * tables and to the namer; a process is asked for its program while it lives; a cgroup becomes labels. In: calls of
+ * ingest. Out: descriptors that others keep, records of the profile.
  */
 #include "collect/collection.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Naming, once for the whole profile or again and again while it grows: frames that are new are gathered by the file they
- * lie in, each file is asked for all their offsets at once, and the answers are put into the frames. Files stay open from
- * when they were met, so exit, deletion and replacement cost no name. A file whose request fails keeps its frames as they
- * are, and a reason.
+ * Naming, once for the whole profile or again and again while it grows: frames that are new are gathered by the file
+ * they lie in, each file is asked for all their offsets at once, and the answers are put into the frames. Files stay
+ * open from when they were met, so exit, deletion and replacement cost no name. A file whose request fails keeps its
+ * frames as they are, and a reason.
  *
  * Invariant: a frame is in one list of one unit at most: those that wait, those that are asked for, those that have no
  * name yet but may get one.

@@ -45,9 +45,9 @@ void namer_jit_again(struct namer *namer);
 
 /*
  * Names those frames that were added since the last time, and those that could not be named then but may be now. The
- * kernel's have theirs when it returns; for the others the worker is asked, and each is named when it has answered. What
- * it could not name is not asked for again, but for code whose map has grown. What takes long is asked for rarely,
- * unless all are wanted now.
+ * kernel's have theirs when it returns; for the others the worker is asked, and each is named when it has answered.
+ * What it could not name is not asked for again, but for code whose map has grown. What takes long is asked for
+ * rarely, unless all are wanted now.
  */
 int namer_ask(struct namer *namer, bool all);
 bool namer_waits(const struct namer *namer); /* for an answer */

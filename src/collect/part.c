@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts a recording into parts. In: the recording as it stands. Out: what is new since the last cut, taken out of it; and
- * profiles that are filled from parts.
+ * Cuts a recording into parts. In: the recording as it stands. Out: what is new since the last cut, taken out of it;
+ * and profiles that are filled from parts.
  *
  * Invariant: fired = taken + left_out and taken = counted + lost hold in each part. A sample that waits for an unwind
  * table was taken when its tick came and is counted later: it is moved, as if it had been taken in the part that it is

@@ -22,8 +22,8 @@ void part_free(struct part *part);
 uint64_t part_samples(const struct part *part); /* the sum of their values */
 
 /*
- * When ticks have ended: samples that wait for a table are counted if that is there in time, and as they are if not. What
- * comes of it is in the next part.
+ * When ticks have ended: samples that wait for a table are counted if that is there in time, and as they are if not.
+ * What comes of it is in the next part.
  */
 int part_settle(struct collect *collect, uint64_t until_ns);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slabs are BPF arrays of one large value, written here and read there; a few of them are mapped at a time. A table's pages lie in any slabs; its rules are
- * shared with all other tables. What the worker sent is checked while it is copied: it may not be what it seems.
+ * Slabs are BPF arrays of one large value, written here and read there; a few of them are mapped at a time. A table's
+ * pages lie in any slabs; its rules are shared with all other tables. What the worker sent is checked while it is
+ * copied: it may not be what it seems.
  *
  * Invariant: what a published table points to is not written again until a grace period after it was unpublished, and
  * its id is never given to another.

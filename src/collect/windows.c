@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every second a part is cut off the recording; parts are kept until the names of their frames are there, or for a
- * moment, and then become profiles: one for the second, and one for all parts of a window. A window ends by the monotonic
- * clock, at the moment for which the wall clock promised a multiple of its length when it began; so clocks that are set
- * make a window begin at another time, but none longer or shorter than half as much.
+ * moment, and then become profiles: one for the second, and one for all parts of a window. A window ends by the
+ * monotonic clock, at the moment for which the wall clock promised a multiple of its length when it began; so clocks
+ * that are set make a window begin at another time, but none longer or shorter than half as much.
  *
  * Eras: recordings that follow each other. The last one is kept beside the new one until its parts are sealed and the
  * worker, which they share, has answered it.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recording without end, cut into windows: open, start, poll for ever, stop. Each second what was counted is handed out,
- * and each window as a profile of its own, named, with its own sums. The profiles follow each other without a gap; a
- * sample is in exactly one of them.
+ * Recording without end, cut into windows: open, start, poll for ever, stop. Each second what was counted is handed
+ * out, and each window as a profile of its own, named, with its own sums. The profiles follow each other without a
+ * gap; a sample is in exactly one of them.
  *
- * What has been met (stacks, files, names) is remembered from window to window, for an era: until it has grown too large
- * or too old. Another recording then begins beside the first, and takes over from one tick to the next.
+ * What has been met (stacks, files, names) is remembered from window to window, for an era: until it has grown too
+ * large or too old. Another recording then begins beside the first, and takes over from one tick to the next.
  */
 #ifndef WICK_COLLECT_WINDOWS_H
 #define WICK_COLLECT_WINDOWS_H
@@ -21,11 +21,17 @@ struct windows_options {
 	uint64_t window_ns; /* windows end on multiples of it of the wall clock, so that they line up */
 	uint64_t era_bytes; /* what may be remembered; 0: fitted to the machine */
 	uint64_t era_ns;    /* and for how long; 0: an hour */
-	/* About once a second: what was counted since the last call, frames named as far as known by then. NULL: not wanted. */
+	/*
+	 * About once a second: what was counted since the last call, frames named as far as known by then. NULL: not
+	 * wanted.
+	 */
 	int (*second)(void *arg, const struct profile *delta);
 	/* A window is complete; belongs to the callee. */
 	int (*sealed)(void *arg, struct profile *window);
-	/* Frames whose names were not there when their window was: only the frames, for store_improve. NULL: not wanted. */
+	/*
+	 * Frames whose names were not there when their window was: only the frames, for store_improve. NULL: not
+	 * wanted.
+	 */
 	int (*late)(void *arg, const struct profile *named);
 	/* One line an event: a new era, a recording that had to be begun again. */
 	void (*log)(void *arg, const char *line);

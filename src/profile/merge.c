@@ -30,7 +30,7 @@ static int check_units(const struct profile *into, const struct profile *from)
 {
 	uint32_t left = profile_meta(into)->unit, right = profile_meta(from)->unit;
 
-	if (!left || !right || profile_same_text(into, left, from, right))
+	if (!left || !right || types_same_text(into, left, from, right))
 		return 0;
 	return fail_plain(-EINVAL, "values in '%s' cannot be added to values in '%s'", profile_text(from, right, NULL),
 			  profile_text(into, left, NULL));

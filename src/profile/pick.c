@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A number of one table becomes one of the other when it is first needed, and is then remembered. The memory for that is
- * as large as the tables of the profile that is picked from, but it is touched only where something is: a window costs
- * what is in it.
+ * A number of one table becomes one of the other when it is first needed, and is then remembered. The memory for that
+ * is as large as the tables of the profile that is picked from, but it is touched only where something is: a window
+ * costs what is in it.
  *
  * Invariant: what is remembered for a number is 0 until its record is there.
  */

@@ -493,14 +493,6 @@ uint32_t profile_add_event(struct profile *profile, const struct profile_event *
 	return table->len++;
 }
 
-bool profile_same_text(const struct profile *a, uint32_t left, const struct profile *b, uint32_t right)
-{
-	size_t left_len, right_len;
-	const char *left_text = profile_text(a, left, &left_len), *right_text = profile_text(b, right, &right_len);
-
-	return left_len == right_len && !memcmp(left_text, right_text, left_len);
-}
-
 static int compare_strings(const struct profile *profile, uint32_t a, uint32_t b)
 {
 	size_t a_len, b_len;
@@ -734,7 +726,9 @@ int profile_take_samples(struct profile *profile, struct profile_stacks *ret)
 		.events = events->records,
 		.samples_len = samples->len,
 		.events_len = events->len,
+		.types = *profile->types,
 	};
+	*profile->types = (struct types){ 0 };
 	for (uint32_t i = 1; i < ret->samples_len; i++) /* the many nodes that have none are not touched */
 		if (ret->samples[i].stack < profile->firsts_len)
 			profile->firsts[ret->samples[i].stack] = 0;

@@ -193,7 +193,6 @@ void profile_label(const struct profile *profile, uint32_t set, uint32_t *ret_re
 /* Whether the value of this pair is a number; which, and where in its text the unit begins. */
 bool profile_label_number(const struct profile *profile, uint32_t set, int64_t *ret_number, size_t *ret_unit);
 uint64_t profile_counter_value(const struct profile *profile, const char *group, const char *name); /* 0 if unknown */
-bool profile_same_text(const struct profile *a, uint32_t left, const struct profile *b, uint32_t right);
 
 /* For types.h: the sample counts so much, of the type that is shown. */
 void profile_set_value(struct profile *profile, uint32_t sample, uint64_t value);
@@ -213,7 +212,9 @@ struct profile_stacks {
 	struct types types;                          /* of the samples; the profile has none until they are set again */
 };
 int profile_take_stacks(struct profile *profile, struct profile_stacks *ret);
-/* The same without the nodes, which stay: what was counted goes, what it is made of is there for what is counted next. */
+/*
+ * The same without the nodes, which stay: what was counted goes, what it is made of is there for what is counted next.
+ */
 int profile_take_samples(struct profile *profile, struct profile_stacks *ret);
 void profile_stacks_free(struct profile_stacks *stacks);
 

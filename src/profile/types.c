@@ -158,6 +158,14 @@ int types_show(struct profile *profile, uint32_t type)
 	return profile_add_counter(profile, "total", "counted", sum - counted);
 }
 
+bool types_same_text(const struct profile *a, uint32_t left, const struct profile *b, uint32_t right)
+{
+	size_t left_len, right_len;
+	const char *left_text = profile_text(a, left, &left_len), *right_text = profile_text(b, right, &right_len);
+
+	return left_len == right_len && !memcmp(left_text, right_text, left_len);
+}
+
 bool types_equal(const struct profile *a, const struct profile *b)
 {
 	const struct types *left = profile_types(a), *right = profile_types(b);
@@ -165,8 +173,8 @@ bool types_equal(const struct profile *a, const struct profile *b)
 	if (left->len != right->len || left->shown != right->shown)
 		return false;
 	for (uint32_t i = 0; i < left->len; i++)
-		if (!profile_same_text(a, left->list[i].name, b, right->list[i].name) ||
-		    !profile_same_text(a, left->list[i].unit, b, right->list[i].unit))
+		if (!types_same_text(a, left->list[i].name, b, right->list[i].name) ||
+		    !types_same_text(a, left->list[i].unit, b, right->list[i].unit))
 			return false;
 	return true;
 }

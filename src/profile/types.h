@@ -50,6 +50,9 @@ void types_name(struct profile *profile, uint32_t type);
 /* Whether both have the same types and show the same one; also if neither has a list. */
 bool types_equal(const struct profile *a, const struct profile *b);
 
+/* Whether strings of two profiles say the same. */
+bool types_same_text(const struct profile *a, uint32_t left, const struct profile *b, uint32_t right);
+
 void types_free(struct types *types);
 
 #endif

@@ -346,6 +346,14 @@ uint32_t dict_add_frame(struct dict *dict, const struct profile_frame *frame)
 	return first && !is_nameless(dict, frame) ? (uint32_t)*first : add_place(dict, frame);
 }
 
+uint32_t dict_function(const struct dict *dict, uint32_t frame)
+{
+	uint64_t function = function_of(profile_frame(dict->model, frame));
+	const uint64_t *first = function ? map_get(&dict->functions, function) : NULL;
+
+	return first ? (uint32_t)*first : frame;
+}
+
 uint32_t dict_add_process(struct dict *dict, const struct profile_process *process)
 {
 	uint32_t strings = dict_count(dict, DICT_STRINGS), number;

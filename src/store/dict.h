@@ -4,10 +4,11 @@
  * 1 in the order they came. In memory it is a profile without samples, and beside it `who` a sample is of. On disk it
  * is blocks of a fixed number of records, each a list of columns.
  *
- * A frame without a name is found by its place (file and offset, or address) where it has one. Its name is beside it, may
- * come later, and then holds for all windows that have the frame; the same goes for what is known of files and processes.
- * One that has a name already is found by that and its file: the place where a function was met first stands for all of
- * it. Samples of one function are nearly all at different places, and each would be a stack of its own for ever.
+ * A frame without a name is found by its place (file and offset, or address) where it has one. Its name is beside it,
+ * may come later, and then holds for all windows that have the frame; the same goes for what is known of files and
+ * processes. One that has a name already is found by that and its file: the place where a function was met first
+ * stands for all of it. Samples of one function are nearly all at different places, and each would be a stack of its
+ * own for ever.
  */
 #ifndef WICK_STORE_DICT_H
 #define WICK_STORE_DICT_H
@@ -67,6 +68,8 @@ uint32_t dict_add_frame(struct dict *dict, const struct profile_frame *frame);
 uint32_t dict_add_process(struct dict *dict, const struct profile_process *process);
 uint32_t dict_add_who(struct dict *dict, const struct dict_who *who);
 struct dict_who dict_who(const struct dict *dict, uint32_t number);
+/* The frame that stands for all of its function: itself, or another of the same name in the same file. */
+uint32_t dict_function(const struct dict *dict, uint32_t frame);
 
 /* Blocks: which there are, whether one differs from what is stored, and that all are stored now. */
 uint32_t dict_blocks(const struct dict *dict, enum dict_table table);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/fail.h"
 #include "store/dict.h"
 #include "store/parts.h"
@@ -108,9 +109,15 @@ static int open_database(struct store *store, const char *folder)
 	buf_addf(&path, "%s/" STORE_FILE, folder);
 	if (buf_error(&path))
 		return fail(-ENOMEM, "store '%s'", folder);
-	if (store->options.read_only && access(path.data, F_OK))
-		return fail_plain(-ENOENT, "store '%s': there is none: is it the folder that wick serve writes to?",
-				  folder);
+	if (store->options.read_only && access(path.data, R_OK)) {
+		int err = -errno;
+
+		if (err == -ENOENT)
+			return fail_plain(err, "store '%s': there is none: is it the folder that wick serve writes to?",
+					  folder);
+		fail(err, "store '%s'", folder);
+		return err == -EACCES ? fail_hint(err, "it is for who runs wick serve: use sudo") : err;
+	}
 	mask = umask(077);
 	code = sqlite3_open_v2(path.data, &store->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
 	umask(mask);
@@ -188,6 +195,7 @@ static int prepare(struct store *store)
 int store_open(struct store **ret, const struct store_options *options)
 {
 	struct store *store = calloc(1, sizeof(*store));
+	autofree char *folder = NULL;
 	int err;
 
 	if (!store)
@@ -195,9 +203,13 @@ int store_open(struct store **ret, const struct store_options *options)
 	store->options = *options;
 	store->lock = -1;
 	err = open_folder(options->folder, options->read_only);
+	if (!err) {
+		folder = realpath(options->folder, NULL); /* the folder may be a link, what is in it may not */
+		err = folder ? 0 : fail(-errno, "store '%s'", options->folder);
+	}
 	if (!err && !options->read_only)
-		err = take_lock(store, options->folder);
-	err = err ? err : open_database(store, options->folder);
+		err = take_lock(store, folder);
+	err = err ? err : open_database(store, folder);
 	err = err ? err : prepare(store);
 	store->options.folder = NULL; /* the caller's */
 	if (err) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions in SQL. In: a text that anybody may have written, asked of a database that anybody may have made. Out: rows,
- * or one line on what is wrong.
+ * Questions in SQL. In: a text that anybody may have written, asked of a database that anybody may have made. Out:
+ * rows, or one line on what is wrong.
  *
- * Invariant: nothing changes. The handle reads only, SQLite asks for each thing a statement would do whether it may, and
- * it may read, compute and nothing else. Time, memory and sizes have limits.
+ * Invariant: nothing changes. The handle reads only, SQLite asks for each thing a statement would do whether it may,
+ * and it may read, compute and nothing else. Time, memory and sizes have limits.
  */
 #include "store/question.h"
 
@@ -43,9 +43,9 @@ static int allow(void *context, int action, const char *first, const char *secon
 	if (action == SQLITE_FUNCTION && second && !strcmp(second, "load_extension"))
 		return SQLITE_DENY;
 	return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION ||
-			       action == SQLITE_RECURSIVE ?
-		       SQLITE_OK :
-		       SQLITE_DENY;
+			       action == SQLITE_RECURSIVE
+		       ? SQLITE_OK
+		       : SQLITE_DENY;
 }
 
 static int is_late(void *context)
@@ -72,7 +72,8 @@ static int say_wrong(const struct store_tables *tables, int code)
 	sqlite3 *db = tables->store->db;
 
 	if (code == SQLITE_INTERRUPT)
-		return fail_plain(-ETIMEDOUT, "sql: not done in time: ask of a shorter time, or give it more with --timeout");
+		return fail_plain(-ETIMEDOUT,
+				  "sql: not done in time: ask of a shorter time, or give it more with --timeout");
 	if (code == SQLITE_AUTH)
 		return fail_plain(-EINVAL, "sql: %s: it can only read, with one SELECT", sqlite3_errmsg(db));
 	if (code == SQLITE_NOMEM)
@@ -166,7 +167,8 @@ int store_ask(struct store *store, const struct store_question *question)
 	sqlite3_set_authorizer(store->db, NULL, NULL);
 	sqlite3_progress_handler(store->db, 0, NULL, NULL);
 	store_end(store);
-	sqlite3_exec(store->db, "DROP VIEW temp.processes; DROP VIEW temp.functions; DROP VIEW temp.minutes", NULL, NULL, NULL);
+	sqlite3_exec(store->db, "DROP VIEW temp.processes; DROP VIEW temp.functions; DROP VIEW temp.minutes", NULL,
+		     NULL, NULL);
 	sqlite3_drop_modules(store->db, NULL); /* they refer to what ends here */
 	return err;
 }

@@ -7,8 +7,8 @@
  * A group is added up when a row follows that is not in it: nothing can be added to it then, because sequence numbers
  * only grow. A clock that is set back begins another group of the same minute.
  *
- * Minutes would take nearly as much room as the windows they are made of, and say the same: once their hour is made they
- * keep their heads, for curves, and get their bodies again when their windows go.
+ * Minutes would take nearly as much room as the windows they are made of, and say the same: once their hour is made
+ * they keep their heads, for curves, and get their bodies again when their windows go.
  */
 #include "store/parts.h"
 
@@ -23,7 +23,7 @@
 #include "store/sql.h"
 #include "store/window.h"
 
-#define PARTS_MAX 128 /* in a group: a step stays small */
+#define PARTS_MAX 128  /* in a group: a step stays small */
 #define EMPTY_SHIFT 47 /* in ids of rows: without a body */
 #define PARTS "SELECT id, era, first, last, start_ns, end_ns, mono_us, age_ns, lost FROM window"
 
@@ -54,9 +54,8 @@ static int find_group(struct store *store, enum store_level level, struct group 
 {
 	autostatement sqlite3_stmt *rows = NULL;
 	uint64_t span = spans[level + 1];
-	int err = sql_begin(store->db, &rows,
-			    PARTS " WHERE level = ? AND rolled = 0 ORDER BY first",
-			    "i", (int64_t)level);
+	int err = sql_begin(store->db, &rows, PARTS " WHERE level = ? AND rolled = 0 ORDER BY first", "i",
+			    (int64_t)level);
 
 	ret->len = 0;
 	ret->lost = 0;

@@ -107,8 +107,8 @@ struct store_series {
 };
 
 /*
- * Samples over time. A row that is longer than a bucket is taken by its events, and what has none is spread evenly. What is in
- * it to the last sample adds up to what store_query says of the same range where all rows lie in it.
+ * Samples over time. A row that is longer than a bucket is taken by its events, and what has none is spread evenly.
+ * What is in it to the last sample adds up to what store_query says of the same range where all rows lie in it.
  */
 int store_series(struct store *store, const struct store_series_request *request, struct store_series *ret);
 void store_series_free(struct store_series *series);

@@ -2,7 +2,8 @@
 /*
  * Two tables for SQLite, made of windows while they are read. In: a range of time, as arguments of the table or as
  * conditions on it. Out: a row for each stack of each one who ran it in each window (samples); or one for each function
- * of such a stack (frames). Texts are made when a statement asks for that column, so a question costs what it asks.
+ * in stacks of each one who ran in each window (frames). Texts are made when a statement asks for that column, so a
+ * question costs what it asks.
  *
  * A cursor keeps numbers of the dictionary of its window's era, never pointers into it: another cursor may make the
  * store load that of another era in between.
@@ -16,6 +17,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/map.h"
 #include "base/when.h"
 #include "profile/profile.h"
 #include "store/dict.h"
@@ -45,6 +47,8 @@ enum column {
 };
 
 #define ARGUMENTS 3
+#define FOR_ALL (1 << ARGUMENTS) /* a plan that tells nobody apart */
+#define WHO_COLUMNS (((1 << (COLUMN_UNIT + 1)) - 1) & ~((1 << COLUMN_PROCESS) - 1))
 
 static const char schema[] = "CREATE TABLE x(start REAL, end REAL, process TEXT, pid INTEGER, tid INTEGER, thread TEXT,"
 			     " container TEXT, unit TEXT, function TEXT, module TEXT, stack TEXT, samples INTEGER,"
@@ -56,15 +60,22 @@ struct table {
 	bool by_frame;
 };
 
+/* What is made of a window: of a stack, or of a function in several. */
+struct entry {
+	uint64_t samples, self;
+	uint32_t who;
+	uint32_t what; /* a stack; of frames: a frame */
+};
+
 struct cursor_of_table {
 	sqlite3_vtab_cursor base;
 	struct store_range range;
 	struct store_row *rows; /* of the range */
 	size_t rows_len, row;
-	struct window window; /* of rows[row] */
-	size_t at;            /* its row */
-	uint32_t frames[STACK_MAX];
-	size_t frames_len, frame; /* of the stack, leaf first, each function once; by_frame */
+	struct buf entries; /* of rows[row] */
+	size_t at;
+	bool unpacked; /* rows[row] is in the entries */
+	bool for_all;  /* frames: who ran them is not asked for, and added up */
 	int64_t count;
 };
 
@@ -80,7 +91,8 @@ bool store_tables_late(const struct store_tables *tables)
 	return tables->until_ns && clock_ns(CLOCK_MONOTONIC) > tables->until_ns;
 }
 
-static int table_connect(sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
+static int table_connect(sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **ret,
+			 char **error)
 {
 	struct table *table;
 	int code = sqlite3_declare_vtab(db, schema);
@@ -103,7 +115,7 @@ static int table_disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* Arguments are conditions on hidden columns; idxNum has a bit for each that there is. */
+/* Arguments are conditions on hidden columns; idxNum has a bit for each that there is, and FOR_ALL. */
 static int table_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	int found[ARGUMENTS] = { -1, -1, -1 }, next = 1;
@@ -125,6 +137,8 @@ static int table_plan(sqlite3_vtab *base, sqlite3_index_info *info)
 		info->aConstraintUsage[found[argument]].omit = 1;
 		info->idxNum |= 1 << argument;
 	}
+	if (!(info->colUsed & WHO_COLUMNS))
+		info->idxNum |= FOR_ALL;
 	info->estimatedCost = info->idxNum & 1 ? 1e5 : 1e8;
 	info->estimatedRows = info->idxNum & 1 ? 100000 : 100000000;
 	return SQLITE_OK;
@@ -143,10 +157,11 @@ static int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 
 static void empty_cursor(struct cursor_of_table *cursor)
 {
-	window_free(&cursor->window);
+	buf_free(&cursor->entries);
 	free(cursor->rows);
 	cursor->rows = NULL;
-	cursor->rows_len = cursor->row = cursor->at = cursor->frames_len = cursor->frame = 0;
+	cursor->rows_len = cursor->row = cursor->at = 0;
+	cursor->unpacked = false;
 }
 
 static int table_close(sqlite3_vtab_cursor *base)
@@ -193,40 +208,92 @@ static struct store *store_of(const struct cursor_of_table *cursor)
 	return ((const struct table *)cursor->base.pVtab)->tables->store;
 }
 
+static size_t entries_of(const struct cursor_of_table *cursor)
+{
+	return cursor->entries.len / sizeof(struct entry);
+}
+
+static const struct entry *entry_at(const struct cursor_of_table *cursor)
+{
+	return (const struct entry *)(const void *)cursor->entries.data + cursor->at;
+}
+
 /* The dictionary that the cursor's numbers are of. */
-static int load_dict(const struct cursor_of_table *cursor, bool again)
+static int load_dict(const struct cursor_of_table *cursor)
 {
 	struct store *store = store_of(cursor);
 	int64_t era = cursor->rows[cursor->row].era;
 
-	return store->dict && store->era == era && !again ? 0 : store_load_dict(store, era);
+	return store->dict && store->era == era ? 0 : store_load_dict(store, era);
 }
 
-static bool same_function(const struct profile *model, uint32_t a, uint32_t b)
+/* Functions of a stack, leaf first, each once. */
+static size_t list_functions(const struct dict *dict, uint32_t node, uint32_t *ret)
 {
-	const struct profile_frame *left = profile_frame(model, a), *right = profile_frame(model, b);
+	size_t len = 0;
 
-	return a == b || (left->name && left->name == right->name && left->file == right->file &&
-			  left->kind == right->kind);
-}
-
-/* Functions of the stack at hand, each once. */
-static void list_frames(struct cursor_of_table *cursor, const struct profile *model)
-{
-	uint32_t node = cursor->window.rows[cursor->at].stack;
-
-	cursor->frames_len = cursor->frame = 0;
-	for (; node && cursor->frames_len < STACK_MAX; node = profile_node(model, node)->parent) {
-		uint32_t frame = profile_node(model, node)->frame;
+	for (; node && len < STACK_MAX; node = profile_node(dict->model, node)->parent) {
+		uint32_t frame = dict_function(dict, profile_node(dict->model, node)->frame);
 		size_t i = 0;
 
-		while (i < cursor->frames_len && !same_function(model, cursor->frames[i], frame))
+		while (i < len && ret[i] != frame)
 			i++;
-		if (i == cursor->frames_len)
-			cursor->frames[cursor->frames_len++] = frame;
+		if (i == len)
+			ret[len++] = frame;
 	}
-	if (!cursor->frames_len)
-		cursor->frames[cursor->frames_len++] = PROFILE_NONE;
+	if (!len)
+		ret[len++] = PROFILE_NONE;
+	return len;
+}
+
+/* Adds a stack to its functions; `places` has where in the entries each of them is, from 1, for who ran it. */
+static int add_functions(struct buf *entries, const struct dict *dict, const struct window_row *row, struct map *places)
+{
+	uint32_t frames[STACK_MAX];
+	size_t len = list_functions(dict, row->stack, frames);
+
+	for (size_t i = 0; i < len; i++) {
+		uint64_t *place = map_put(places, (uint64_t)row->who << 32 | frames[i]);
+		struct entry *entry;
+
+		if (place && !*place) {
+			buf_add(entries, &(struct entry){ .who = row->who, .what = frames[i] }, sizeof(*entry));
+			*place = entries->len / sizeof(*entry);
+		}
+		if (!place || buf_error(entries))
+			return fail(-ENOMEM, "sql");
+		entry = (struct entry *)(void *)entries->data + *place - 1;
+		entry->samples += row->value; /* no more than the sum of the window, which fits */
+		entry->self += i ? 0 : row->value;
+	}
+	return 0;
+}
+
+static int unpack(struct cursor_of_table *cursor)
+{
+	const struct table *table = (const struct table *)cursor->base.pVtab;
+	struct store *store = table->tables->store;
+	struct map places = { 0 };
+	struct window window = { 0 };
+	int err = load_dict(cursor);
+
+	buf_clear(&cursor->entries);
+	cursor->at = 0;
+	cursor->unpacked = true;
+	err = err ? err : store_read_window(store, cursor->rows[cursor->row].id, STORE_BODY, &window);
+	for (size_t i = 0; !err && i < window.rows_len; i++) {
+		struct window_row *row = &window.rows[i];
+
+		row->who = cursor->for_all ? 0 : row->who;
+		if (table->by_frame)
+			err = add_functions(&cursor->entries, store->dict, row, &places);
+		else
+			buf_add(&cursor->entries, &(struct entry){ row->value, row->value, row->who, row->stack },
+				sizeof(struct entry));
+	}
+	window_free(&window);
+	map_free(&places);
+	return !err && buf_error(&cursor->entries) ? fail(-ENOMEM, "sql") : err;
 }
 
 static bool is_in(const struct store_row *row, const struct store_range *range)
@@ -240,34 +307,19 @@ static bool is_in(const struct store_row *row, const struct store_range *range)
 static int settle(struct cursor_of_table *cursor)
 {
 	struct table *table = (struct table *)cursor->base.pVtab;
-	struct store *store = table->tables->store;
-	int err = 0;
+	int err;
 
-	while (cursor->row < cursor->rows_len && cursor->at >= cursor->window.rows_len) {
-		const struct store_row *row = &cursor->rows[cursor->row];
-
-		if (cursor->window.rows) { /* it has been read to its end */
-			window_free(&cursor->window);
+	while (cursor->row < cursor->rows_len && !(cursor->unpacked && cursor->at < entries_of(cursor))) {
+		if (cursor->unpacked || !is_in(&cursor->rows[cursor->row], &cursor->range)) {
 			cursor->row++;
-			cursor->at = 0;
+			cursor->unpacked = false;
 			continue;
 		}
 		if (store_tables_late(table->tables))
 			return SQLITE_INTERRUPT;
-		if (!is_in(row, &cursor->range)) {
-			cursor->row++;
-			continue;
-		}
-		err = load_dict(cursor, false);
-		err = err ? err : store_read_window(store, row->id, STORE_BODY, &cursor->window);
+		err = unpack(cursor);
 		if (err)
 			return say(table, err);
-	}
-	if (table->by_frame && cursor->row < cursor->rows_len) {
-		err = load_dict(cursor, false);
-		if (err)
-			return say(table, err);
-		list_frames(cursor, store->dict->model);
 	}
 	return SQLITE_OK;
 }
@@ -282,6 +334,7 @@ static int table_filter(sqlite3_vtab_cursor *base, int arguments, const char *na
 	(void)name;
 	empty_cursor(cursor);
 	cursor->range = (struct store_range){ 0, INT64_MAX };
+	cursor->for_all = arguments & FOR_ALL;
 	if (arguments & 1 && at < argc)
 		err = read_moment(argv[at++], &cursor->range.from);
 	if (!err && arguments & 2 && at < argc)
@@ -297,8 +350,6 @@ static int table_next(sqlite3_vtab_cursor *base)
 	struct cursor_of_table *cursor = (struct cursor_of_table *)base;
 
 	cursor->count++;
-	if (((struct table *)base->pVtab)->by_frame && ++cursor->frame < cursor->frames_len)
-		return SQLITE_OK;
 	cursor->at++;
 	return settle(cursor);
 }
@@ -363,12 +414,12 @@ static void give_frame(sqlite3_context *context, const struct cursor_of_table *c
 	const struct table *table = (const struct table *)cursor->base.pVtab;
 	const struct store_tables *tables = table->tables;
 	const struct profile *model = tables->store->dict->model;
-	const struct window_row *row = &cursor->window.rows[cursor->at];
-	uint32_t frame = table->by_frame ? cursor->frames[cursor->frame] : profile_node(model, row->stack)->frame;
+	uint32_t what = entry_at(cursor)->what, frame = table->by_frame ? what : profile_node(model, what)->frame;
 	autobuf struct buf text = { 0 };
 
 	if (column == COLUMN_STACK) {
-		give_stack(context, tables, row->stack);
+		if (!table->by_frame)
+			give_stack(context, tables, what);
 		return;
 	}
 	(column == COLUMN_FUNCTION ? tables->function : tables->module)(model, frame, &text);
@@ -378,7 +429,7 @@ static void give_frame(sqlite3_context *context, const struct cursor_of_table *c
 static void give_who(sqlite3_context *context, const struct cursor_of_table *cursor, enum column column)
 {
 	const struct dict *dict = store_of(cursor)->dict;
-	struct dict_who who = dict_who(dict, cursor->window.rows[cursor->at].who);
+	struct dict_who who = dict_who(dict, entry_at(cursor)->who);
 	const struct profile_process *process = profile_process(dict->model, who.process);
 	uint32_t labels = who.labels ? who.labels : process->labels;
 
@@ -398,8 +449,7 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 {
 	struct cursor_of_table *cursor = (struct cursor_of_table *)base;
 	const struct store_row *row = &cursor->rows[cursor->row];
-	uint64_t value = cursor->window.rows[cursor->at].value;
-	int err = column >= COLUMN_PROCESS && column <= COLUMN_STACK ? load_dict(cursor, false) : 0;
+	int err = column >= COLUMN_PROCESS && column <= COLUMN_STACK ? load_dict(cursor) : 0;
 
 	if (err)
 		return say((struct table *)base->pVtab, err);
@@ -412,9 +462,9 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	else if (column >= COLUMN_FUNCTION && column <= COLUMN_STACK)
 		give_frame(context, cursor, (enum column)column);
 	else if (column == COLUMN_SAMPLES)
-		sqlite3_result_int64(context, (int64_t)value);
+		sqlite3_result_int64(context, (int64_t)entry_at(cursor)->samples);
 	else if (column == COLUMN_SELF)
-		sqlite3_result_int64(context, cursor->frame ? 0 : (int64_t)value);
+		sqlite3_result_int64(context, (int64_t)entry_at(cursor)->self);
 	return SQLITE_OK;
 }
 

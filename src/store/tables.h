@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for SQL whose rows are made of windows as they are read: samples and frames. docs/store.md has their columns. */
+/* Tables for SQL whose rows are made of windows as they are read: samples and frames (docs/store.md). */
 #ifndef WICK_STORE_TABLES_H
 #define WICK_STORE_TABLES_H
 

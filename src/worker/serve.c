@@ -52,7 +52,9 @@ static void find_all(struct symbols *symbols, const struct ask *ask, struct buf 
 	answer_end(&writer);
 }
 
-/* The symbols of the file and of its debug files. NULL with the reason; what they want of debug files in `ret_debug`. */
+/*
+ * The symbols of the file and of its debug files. NULL with the reason; what they want of debug files in `ret_debug`.
+ */
 static struct symbols *open_symbols(const struct ask *ask, const int *fds, size_t fds_len,
 				    struct symbols_debug *ret_debug, const char **ret_reason)
 {

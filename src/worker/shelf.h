@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of files that were asked for lately, within bounds: a worker that is asked again and again need not read the same
- * symbols each time. A file is known by what fstat says of it and of its debug files.
+ * Names of files that were asked for lately, within bounds: a worker that is asked again and again need not read the
+ * same symbols each time. A file is known by what fstat says of it and of its debug files.
  */
 #ifndef WICK_WORKER_SHELF_H
 #define WICK_WORKER_SHELF_H

@@ -116,6 +116,12 @@ done
 run "$WICK" merge "$T/heap.wick" "$heap" -o "$T/twice.pb.gz"
 reads "heap, merged" -top -sample_index=alloc_objects "$T/twice.pb.gz"
 ok "heap, merged: twice as many, in a type that is not shown" grep -q ' of 110 total' "$T/stdout"
+run "$WICK" convert "$heap" -o "$T/one.fx.json" # which has room for one type
+run "$WICK" merge "$heap" "$T/one.fx.json" -o "$T/left.pb.gz"
+ok "heap, merged with another type alone: said" \
+	grep -qx "wick: '$T/one.fx.json': it has other types of values than what it is added to: inuse_space alone are left" "$T/stderr"
+reads "heap, merged with another type alone" -raw "$T/left.pb.gz"
+ok "heap, merged with another type alone: what is left" grep -qx 'bytes/bytes\[dflt\]' "$T/stdout"
 run "$WICK" convert --focus '^main.drop$' --hide '^main.main$' "$T/heap.wick" -o "$T/drop.pb.gz"
 reads "heap, filtered" -top -sample_index=alloc_space "$T/drop.pb.gz"
 ok "heap, filtered: what was allocated and is gone" grep -qE '^Showing nodes .* of 85kB total' "$T/stdout"

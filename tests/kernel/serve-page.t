@@ -7,13 +7,13 @@
 # shellcheck source=../browser/lib.sh
 . "$(dirname "$0")/../browser/lib.sh"
 
-hostile='<b onclick=hit>'
-cp "$PROGS/tempo" "$T/$hostile" || exit 1
+cp "$PROGS/tempo" "$T/<b onclick=hit>" || exit 1
 "$PROGS/tempo" switch 300 &
 children+=($!)
 "$PROGS/tempo" beat 300 &
 children+=($!)
-"$T/$hostile" spin 300 &
+# shellcheck disable=SC2288 # that is its name
+"$T/<b onclick=hit>" spin 300 &
 children+=($!)
 "$WICK" serve -F 99 --listen 127.0.0.1:0 --data "$T/data" --socket "$T/wick.sock" --window 1 2>"$T/server.err" &
 children+=($!)

@@ -239,7 +239,8 @@ unit=$tests_dir/../packaging/wick.service.in
 capabilities=$(sed -n 's/^AmbientCapabilities=//p' "$unit" | tr ' ' '\n' | sed 's/^CAP_/+/' | tr 'A-Z\n' 'a-z,' | sed 's/,$//')
 sed "s,@PREFIX@/bin/wick,$(readlink -f "$WICK")," "$unit" >"$T/wick.service"
 is "the unit is well-formed" "$(systemd-analyze verify --man=no "$T/wick.service" 2>&1)" ''
-mkdir -m 700 "$T/service" && chown 65534 "$T/service" && chmod 711 "$T"
+# systemd gives it a link to the folder
+mkdir -m 700 "$T/service" "$T/service/private" && ln -s private "$T/service/data" && chown -R 65534 "$T/service" && chmod 711 "$T"
 cp "$WICK" "$T/wick"
 DATA=$T/service/data SOCKET=$T/service/sock
 : >"$T/server.err"

@@ -73,7 +73,7 @@ ok 'cuts windows of a program that changes' cut_windows 2000 0 -F 199 -p "$load"
 windows_hold 'turns'
 is 'each window has the function of its time' "$(awk '/^window/ { print $2, $3, $4 }' "$T/lines" |
 	while read -r window from to; do
-		[ $((to - from)) -gt 1700 ] && [ $((to - from)) -lt 2300 ] || continue
+		((to - from > 1700 && to - from < 2300)) || continue
 		turn=$(((from + to) / 2 / 2000 % 2))
 		other=$([ "$turn" = 0 ] && echo odd || echo even)
 		right=$([ "$turn" = 0 ] && echo even || echo odd)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Works in one function and then in another, by the wall clock: in even where the time since 1970 divided by MILLISECONDS
- * is an even number, in odd where it is an odd one.
+ * Works in one function and then in another, by the wall clock: in even where the time since 1970 divided by
+ * MILLISECONDS is an even number, in odd where it is an odd one.
  *
  *   turns MILLISECONDS
  *

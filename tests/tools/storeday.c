@@ -2,11 +2,11 @@
 /*
  * A day of a machine in a minute: storeday RECORDING FOLDER WINDOWS
  *
- * Cuts a recording with events (wick record --events) into windows of ten seconds and seals them in a new store again and
- * again, each ten seconds after the one before, until there are so many. What was met once while it was recorded would not
- * be the same an hour later: processes that lived for less than half of the recording come back as others, and of the
- * stacks that were met once, one of sqrt(n) in the n-th round ends at another place of its last function, called from
- * where another of these was. So the dictionary grows as that of a real machine does, ever more slowly.
+ * Cuts a recording with events (wick record --events) into windows of ten seconds and seals them in a new store again
+ * and again, each ten seconds after the one before, until there are so many. What was met once while it was recorded
+ * would not be the same an hour later: processes that lived for less than half of the recording come back as others,
+ * and of the stacks that were met once, one of sqrt(n) in the n-th round ends at another place of its last function,
+ * called from where another of these was. So the dictionary grows as that of a real machine does, ever more slowly.
  *
  * Prints names and numbers, one a line, for bench/store. An error is one line and status 1.
  */
@@ -27,7 +27,6 @@
 #include "store/store.h"
 
 #define WINDOW_US 10000000ULL
-#define EVENT_BYTES (64u << 20)
 #define START_NS (1772323200 * NS_PER_SEC) /* a midnight */
 #define QUARTERS 4
 
@@ -100,14 +99,16 @@ static bool is_elsewhere(const struct replay *replay, uint32_t sample, uint64_t 
 {
 	uint64_t mixed = (sample + round * 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9;
 
-	return round && replay->once[sample] && (double)(mixed >> 11) / (double)(1ULL << 53) < 1 / sqrt((double)round + 1);
+	return round && replay->once[sample] &&
+	       (double)(mixed >> 11) / (double)(1ULL << 53) < 1 / sqrt((double)round + 1);
 }
 
 /* The last function of one stack, called from another of the same process that was met once. */
 static uint32_t carry_elsewhere(const struct replay *replay, struct carry *carry, uint32_t sample, uint64_t round)
 {
 	const struct profile_sample *one = profile_sample(carry->from, sample), *other;
-	uint32_t samples = profile_count(carry->from, PROFILE_SAMPLES), at = (uint32_t)((sample + round * 97) % samples);
+	uint32_t samples = profile_count(carry->from, PROFILE_SAMPLES),
+		 at = (uint32_t)((sample + round * 97) % samples);
 	const struct profile_node *node = profile_node(carry->from, one->stack);
 	uint32_t parent, number = carry_frame(carry, node->frame);
 	struct profile_frame frame = *profile_frame(carry->to, number == PROFILE_FULL ? 0 : number);
@@ -136,9 +137,9 @@ static int cut(const struct replay *replay, uint64_t n, struct profile *to)
 
 		if (event->time_us < from_us || event->time_us >= from_us + WINDOW_US)
 			continue;
-		sample.stack = is_elsewhere(replay, event->sample, round) ?
-				       carry_elsewhere(replay, &carry, event->sample, round) :
-				       carry_stack(&carry, sample.stack);
+		sample.stack = is_elsewhere(replay, event->sample, round)
+				       ? carry_elsewhere(replay, &carry, event->sample, round)
+				       : carry_stack(&carry, sample.stack);
 		sample.process = carry_process(&carry, sample.process);
 		sample.comm = carry_string(&carry, sample.comm);
 		sample.labels = carry_labels(&carry, sample.labels);
@@ -202,7 +203,8 @@ static int seal(struct replay *replay, struct store *store, uint64_t n)
 
 static int fill_store(struct replay *replay, const char *folder, uint64_t windows)
 {
-	const struct store_options options = { .folder = folder, .event_bytes = EVENT_BYTES };
+	/* Without single events: these have bytes of their own, which do not grow with the days that are kept. */
+	const struct store_options options = { .folder = folder };
 	struct store *store = NULL;
 	uint64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID), bytes = 0;
 	int err = store_open(&store, &options);
@@ -281,8 +283,8 @@ int main(int argc, char **argv)
 		const struct profile_meta *meta = profile_meta(replay.recording);
 
 		printf("samples %llu\n", (unsigned long long)replay.samples);
-		printf("busy_cores %.3f\n",
-		       (double)replay.samples * 1e6 / (double)(meta->hz ? meta->hz : 1) / (double)(windows * WINDOW_US));
+		printf("busy_cores %.3f\n", (double)replay.samples * 1e6 / (double)(meta->hz ? meta->hz : 1) /
+						    (double)(windows * WINDOW_US));
 		err = ask_store(argv[2]);
 	}
 	if (!getrusage(RUSAGE_SELF, &usage))

@@ -3,7 +3,8 @@
  * Records without end, for tests and measurements: windows FOLDER WINDOW_MS ERA_S [OPTION of wick record]... SECONDS
  *
  * Each window becomes FOLDER/N.wick, from 1 on. Lines on standard output, fields separated by blanks:
- *   window N from_ms to_ms fired taken counted lost left_out missed expected samples events unnamed seconds from_us to_us
+ *   window N from_ms to_ms fired taken counted lost left_out missed expected samples events unnamed seconds from_us
+ *     to_us
  *     times are since 1970, the last two of the monotonic clock; samples and events: those in the profile; unnamed:
  *     frames that should have a name; seconds: samples handed out second by second since the window before
  *   late N                     frames that got their names late

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/map.h"
 #include "unit/collect/records.h"
 
 static void test_root_first_user_before_kernel(void **state)
@@ -451,6 +452,110 @@ static void test_events_wait_for_their_key(void **state)
 	assert_int_equal(profile_event(f->profile, 3)->sample, 2);
 }
 
+/* An event that is there before its sample was counted once more belongs to what is counted next. */
+static void test_as_many_events_as_samples(void **state)
+{
+	const struct fixture *f = *state;
+	const struct wire_key key = key_of(1, 0);
+
+	user_stack(f, 1, (const uint64_t[]){ 0x10, 0 });
+	for (uint64_t i = 1; i <= 5; i++)
+		event(f, &key, 0, i);
+	assert_int_equal(ingest_count(f->ingest, &key, 2), 0);
+	assert_int_equal(ingest_events_settle(f->ingest), 0);
+	assert_int_equal(profile_count(f->profile, PROFILE_EVENTS), 1 + 2);
+	assert_int_equal(ingest_count(f->ingest, &key, 2), 0);
+	assert_int_equal(ingest_events_settle(f->ingest), 0);
+	assert_int_equal(profile_count(f->profile, PROFILE_EVENTS), 1 + 4);
+	assert_int_equal(profile_event(f->profile, 4)->time_us, 4);
+	assert_int_equal(ingest_events_waiting(f->ingest), 1);
+}
+
+static void test_early_ones_have_their_own_event(void **state)
+{
+	const struct fixture *f = *state;
+	const struct wire_key key = key_of(1, 2);
+	const uint64_t when = 30;
+
+	user_stack(f, 1, (const uint64_t[]){ 0x10, 0 });
+	assert_int_equal(ingest_count_early(f->ingest, &key, &when), 0);
+	kernel_stack(f, 2, (const uint64_t[]){ 0xa, 0 }); /* what the key means is known better now */
+	event(f, &key, 0, 40);
+	assert_int_equal(ingest_count(f->ingest, &key, 1), 0);
+	assert_int_equal(ingest_events_settle(f->ingest), 0);
+	assert_int_equal(ingest_events_waiting(f->ingest), 0);
+	assert_int_equal(profile_event(f->profile, 1)->sample, 1);
+	assert_int_equal(profile_event(f->profile, 1)->time_us, 30);
+	assert_int_equal(profile_event(f->profile, 2)->sample, 2);
+	assert_int_equal(ingest_count_early(f->ingest, &key, NULL), 0);
+	assert_int_equal(profile_count(f->profile, PROFILE_EVENTS), 1 + 2);
+}
+
+/* What was counted is taken out; what is known stays known, and what came too late is not kept for ever. */
+static void test_taking_out(void **state)
+{
+	const struct fixture *f = *state;
+	const struct wire_key key = key_of(1, 0), other = key_of(2, 0);
+	struct profile_stacks stacks;
+	struct map early = { 0 };
+	uint64_t late;
+
+	user_stack(f, 1, (const uint64_t[]){ 0x10, 0 });
+	user_stack(f, 2, (const uint64_t[]){ 0x20, 0 });
+	assert_int_equal(ingest_count(f->ingest, &key, 3), 0);
+	assert_int_equal(ingest_count_early(f->ingest, &key, NULL), 0);
+	event(f, &key, 0, 1);
+	event(f, &other, 0, 2);
+	assert_int_equal(ingest_events_settle(f->ingest), 0);
+	assert_int_equal(ingest_take(f->ingest, &stacks, &early, &late), 0);
+	assert_int_equal(stacks.samples_len, 1 + 1);
+	assert_int_equal(stacks.samples[1].value, 4);
+	assert_int_equal(stacks.events_len, 1 + 1);
+	assert_int_equal(*map_get(&early, 1), 1);
+	assert_int_equal(late, 0);
+	map_free(&early);
+	profile_stacks_free(&stacks);
+	assert_int_equal(ingest_stacks(f->ingest), 2);
+
+	assert_int_equal(ingest_count(f->ingest, &key, 5), 0); /* its stack is not sent again */
+	assert_folded(f, "app;[file]+0x10 5\n");
+	assert_int_equal(ingest_events_settle(f->ingest), 0);
+	assert_int_equal(ingest_take(f->ingest, &stacks, &early, &late), 0);
+	assert_int_equal(stacks.samples[1].value, 5);
+	assert_int_equal(stacks.events_len, 1);
+	assert_int_equal(early.len, 0);
+	assert_int_equal(late, 1);
+	assert_int_equal(ingest_events_waiting(f->ingest), 0);
+	map_free(&early);
+	profile_stacks_free(&stacks);
+}
+
+/* Memory does not grow with the processes that came, were sampled, and went. */
+static void test_the_past_is_forgotten(void **state)
+{
+	const struct fixture *f = *state;
+	size_t memory = 0;
+
+	for (uint32_t pid = 1000; pid < 9000; pid++) {
+		struct profile_stacks stacks;
+		struct map early;
+		uint64_t late;
+
+		EXEC(f, pid, "sh\0bin");
+		sample_of(f, pid);
+		EXIT(f, pid);
+		ingest_forget_ended(f->ingest);
+		assert_int_equal(ingest_take(f->ingest, &stacks, &early, &late), 0);
+		assert_int_equal(stacks.samples[1].value, 1);
+		profile_stacks_free(&stacks);
+		map_free(&early);
+		if (pid == 1100)
+			memory = ingest_memory(f->ingest);
+	}
+	assert_true(ingest_memory(f->ingest) < memory + (1 << 20));
+	assert_string_equal(program_of(f, 8999), "/bin/sh");
+}
+
 static void test_free_of_nothing(void **state)
 {
 	(void)state;
@@ -485,6 +590,10 @@ int main(void)
 		with_ingest(test_counts_add_up_exactly),
 		with_ingest(test_keys_stay_apart),
 		with_ingest(test_events_wait_for_their_key),
+		with_ingest(test_as_many_events_as_samples),
+		with_ingest(test_early_ones_have_their_own_event),
+		with_ingest(test_taking_out),
+		with_ingest(test_the_past_is_forgotten),
 		cmocka_unit_test(test_free_of_nothing),
 	};
 

@@ -298,8 +298,9 @@ static int write_corpus(const char *folder)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_arranged), cmocka_unit_test(test_same_again), cmocka_unit_test(test_cut_short),
-		cmocka_unit_test(test_overflow), cmocka_unit_test(test_dictionary), cmocka_unit_test(test_changes), cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_arranged),  cmocka_unit_test(test_same_again), cmocka_unit_test(test_cut_short),
+		cmocka_unit_test(test_overflow),  cmocka_unit_test(test_dictionary), cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_functions),
 	};
 
 	if (argc > 1)

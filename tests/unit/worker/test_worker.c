@@ -113,6 +113,31 @@ static void answers_in_order(void **state)
 	worker_free(worker);
 }
 
+/* What is wanted soon is answered first, in its own order, but for the one under way. */
+static void some_come_first(void **state)
+{
+	struct worker *worker = start();
+	struct answers late = { 0 }, soon = { 0 };
+
+	(void)state;
+	ask(worker, "big", &late); /* is sent at once */
+	assert_int_equal(worker_pump(worker, false), 0);
+	ask(worker, "e late", &late);
+	assert_int_equal(worker_ask_soon(worker, "e first", 7, NULL, 0, count, &soon), 0);
+	assert_int_equal(worker_ask_soon(worker, "e second", 8, NULL, 0, count, &soon), 0);
+	while (soon.good < 2) {
+		assert_true(late.good <= 1);
+		assert_true(soon.good == 0 || !strcmp(soon.last, "e first"));
+		assert_int_equal(worker_pump(worker, false), 0);
+	}
+	assert_string_equal(soon.last, "e second");
+	ask(worker, "e last", &late);
+	assert_int_equal(worker_pump(worker, true), 0);
+	assert_int_equal(late.good, 3);
+	assert_string_equal(late.last, "e last");
+	worker_free(worker);
+}
+
 static void reads_descriptors_it_is_given(void **state)
 {
 	struct worker *worker = start();
@@ -227,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_in_order),
+		cmocka_unit_test(some_come_first),
 		cmocka_unit_test(reads_descriptors_it_is_given),
 		cmocka_unit_test(carries_large_answers),
 		cmocka_unit_test(death_costs_one_request),

@@ -2,7 +2,7 @@
 // Asking the server: blocks of data, JSON, and events as they come. What fails says so in a sentence.
 import { decode, unpack } from "./data.js";
 
-export class Refused extends Error {
+class Refused extends Error {
 	constructor(status, text) {
 		super(text);
 		this.status = status;

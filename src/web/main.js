@@ -307,7 +307,7 @@ function showChoices(app) {
 		fill(byId(id), list.map(([value, text]) => el("option", { value }, text)));
 }
 
-export function wireControls(app) {
+function wireControls(app) {
 	const { store, act } = app;
 	const choose = (id, part) => {
 		byId(id).addEventListener("change", () => {

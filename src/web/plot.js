@@ -4,8 +4,8 @@
 import { byId, el, fill } from "./dom.js";
 import { timeMarks } from "./ranges.js";
 
-export const AXIS = 18; // pixels, below
-export const LEFT = 54; // for what the other axis says
+const AXIS = 18; // pixels, below
+const LEFT = 54; // for what the other axis says
 const DRAG_LEAST = 4, MARK_WIDTH = 90;
 
 // Lines beside the pointer; null: none.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stretches of time: in the address, in words, and as marks on an axis. Pure. A range is {from, to, offsets}, in ms since
 // 1970; offsets, if any, are the milliseconds of every second that are meant.
-import { plural } from "./format.js";
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800]; // s
 const DAY = 86400000;
@@ -27,7 +26,7 @@ export function clock(ms, { day = false, fine = 0 } = {}) {
 	return day ? date + " " + time : time;
 }
 
-export function lengthText(ms) {
+function lengthText(ms) {
 	if (ms < 1000)
 		return Math.round(ms) + " ms";
 	if (ms < 120000)
@@ -62,5 +61,3 @@ export function roundUp(value) {
 	const power = 10 ** Math.floor(Math.log10(value));
 	return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((one) => +(one * power).toPrecision(2)).find((one) => one >= value * 0.999);
 }
-
-export const secondsText = (seconds) => seconds < 60 ? plural(seconds, "second") : plural(seconds / 60, "minute");

@@ -36,8 +36,10 @@ static void check_query(const char *text)
 		return;
 	require(query.from_ns < query.to_ns && (double)query.to_ns < LAST && (double)query.against_ns < LAST);
 	require(query.seconds >= 1 && query.seconds <= QUERY_SECONDS_MAX && query.cells <= QUERY_CELLS_MAX);
+	require(query.offset_to <= QUERY_OFFSET_MAX && (!query.offset_to || query.offset_from < query.offset_to));
 	require(!query.filter.focus || strlen(query.filter.focus) <= QUERY_PATTERN_MAX);
 	check_text(query.format);
+	check_text(query.fn);
 	check_text(query.by);
 	check_text(query.filter.focus);
 	check_text(query.filter.process);

@@ -105,8 +105,6 @@ static void get_frame(const struct dict *dict, uint32_t number, uint64_t *ret)
 	memcpy(ret, fields, sizeof(fields));
 }
 
-static uint32_t add_place(struct dict *dict, const struct profile_frame *frame);
-
 static uint32_t put_frame(struct dict *dict, uint32_t number, const uint64_t *fields)
 {
 	const struct profile_frame frame = {
@@ -120,7 +118,7 @@ static uint32_t put_frame(struct dict *dict, uint32_t number, const uint64_t *fi
 	};
 
 	(void)number;
-	return add_place(dict, &frame);
+	return dict_add_frame(dict, &frame);
 }
 
 /* Most nodes hang on the one before. */
@@ -198,7 +196,6 @@ void dict_free(struct dict *dict)
 	profile_free(dict->model);
 	intern_free(dict->whos);
 	map_free(&dict->functions);
-	map_free(&dict->nameless);
 	free(dict);
 }
 
@@ -209,8 +206,7 @@ uint32_t dict_count(const struct dict *dict, enum dict_table table)
 
 size_t dict_memory(const struct dict *dict)
 {
-	return profile_memory(dict->model) + intern_memory(dict->whos) + map_bytes(&dict->functions) +
-	       map_bytes(&dict->nameless);
+	return profile_memory(dict->model) + intern_memory(dict->whos) + map_bytes(&dict->functions);
 }
 
 /* This record is not what is stored. Without memory to remember that, all blocks of the table count as changed. */
@@ -289,35 +285,9 @@ static uint64_t function_of(const struct profile_frame *frame)
 	return profile_has_source(&frame->source) ? 0 : whose << 35 | (uint64_t)frame->kind << 32 | frame->name;
 }
 
-/* Two places may have one key: what is found is compared. */
-static uint64_t place_of(const struct profile_frame *frame)
+uint32_t dict_add_frame(struct dict *dict, const struct profile_frame *frame)
 {
-	return frame->address ^ (uint64_t)frame->file << 40 ^ (uint64_t)frame->kind << 36;
-}
-
-static bool is_nameless(const struct dict *dict, const struct profile_frame *frame)
-{
-	const uint64_t *number = is_placed(frame) ? map_get(&dict->nameless, place_of(frame)) : NULL;
-	const struct profile_frame *there = number ? profile_frame(dict->model, (uint32_t)*number) : NULL;
-
-	return there && !there->name && there->address == frame->address && there->file == frame->file &&
-	       there->kind == frame->kind;
-}
-
-/* So that the next one of its function is found, or its name when it comes. */
-static bool note_frame(struct dict *dict, const struct profile_frame *frame, uint32_t number)
-{
-	uint64_t function = function_of(frame);
-	uint64_t *slot = function ? map_put(&dict->functions, function) : map_put(&dict->nameless, place_of(frame));
-
-	if (slot && (!function || !*slot))
-		*slot = number;
-	return slot;
-}
-
-/* As it is: found by its place if it has one. */
-static uint32_t add_place(struct dict *dict, const struct profile_frame *frame)
-{
+	uint64_t function = function_of(frame), *first;
 	struct profile_frame key = *frame;
 	uint32_t number;
 
@@ -329,21 +299,14 @@ static uint32_t add_place(struct dict *dict, const struct profile_frame *frame)
 	number = profile_add_frame(dict->model, &key);
 	if (number == PROFILE_FULL || !number)
 		return number;
-	if (fill(&profile_frame(dict->model, number)->name, frame->name)) {
+	if (fill(&profile_frame(dict->model, number)->name, frame->name))
 		touch(dict, DICT_FRAMES, number);
-		if (is_placed(frame))
-			map_remove(&dict->nameless, place_of(frame));
-	}
-	if (function_of(frame) || (is_placed(frame) && !profile_frame(dict->model, number)->name))
-		return note_frame(dict, frame, number) ? number : PROFILE_FULL;
+	first = function ? map_put(&dict->functions, function) : NULL;
+	if (function && !first)
+		return PROFILE_FULL;
+	if (first && !*first)
+		*first = number;
 	return number;
-}
-
-uint32_t dict_add_frame(struct dict *dict, const struct profile_frame *frame)
-{
-	uint64_t function = function_of(frame), *first = function ? map_get(&dict->functions, function) : NULL;
-
-	return first && !is_nameless(dict, frame) ? (uint32_t)*first : add_place(dict, frame);
 }
 
 uint32_t dict_function(const struct dict *dict, uint32_t frame)

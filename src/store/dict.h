@@ -48,8 +48,7 @@ struct dict_who {
 struct dict {
 	struct profile *model;
 	struct intern *whos;
-	struct map functions; /* frames by kind, file or process, and name */
-	struct map nameless;  /* frames by place, while they have no name */
+	struct map functions; /* the first frame of each, by kind, file or process, and name */
 	struct dict_changes {
 		unsigned char *changed; /* by block: a record that is stored already is not what is stored */
 		uint32_t len;           /* blocks that `changed` has room for */

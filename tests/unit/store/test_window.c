@@ -215,7 +215,7 @@ static void test_changes(void **state)
 	dict_free(dict);
 }
 
-/* Of a function that has a name, the place that was met first stands for all; a name that comes later is not lost. */
+/* Each place stays what it is; the first one met stands for its function; a name that comes later is not lost. */
 static void test_functions(void **state)
 {
 	struct profile_frame frame = { .kind = FRAME_KERNEL, .address = 10 };
@@ -229,13 +229,16 @@ static void test_functions(void **state)
 	frame.address = 20;
 	assert_int_equal(dict_add_frame(dict, &frame), 2);
 	frame.address = 30;
-	assert_int_equal(dict_add_frame(dict, &frame), 2);
+	assert_int_equal(dict_add_frame(dict, &frame), 3);
+	assert_int_equal(dict_function(dict, 3), 2);
 	frame.address = 10; /* met without a name: this is it */
 	assert_int_equal(dict_add_frame(dict, &frame), 1);
 	assert_int_equal(profile_frame(dict->model, 1)->name, frame.name);
+	assert_int_equal(dict_function(dict, 1), 2);
 	frame.kind = FRAME_USER; /* of another file, or of none */
 	frame.address = 30;
-	assert_int_equal(dict_add_frame(dict, &frame), 3);
+	assert_int_equal(dict_add_frame(dict, &frame), 4);
+	assert_int_equal(dict_function(dict, 4), 4);
 	/* Two of one function are read as they were written. */
 	dict_write_block(dict, DICT_STRINGS, 0, &strings);
 	dict_write_block(dict, DICT_FRAMES, 0, &frames);
@@ -244,6 +247,8 @@ static void test_functions(void **state)
 	assert_int_equal(dict_read_block(again, DICT_FRAMES, 0, frames.data, frames.len), 0);
 	assert_int_equal(profile_frame(again->model, 1)->name, frame.name);
 	assert_int_equal(profile_frame(again->model, 2)->address, 20);
+	assert_int_equal(profile_frame(again->model, 3)->address, 30);
+	assert_int_equal(dict_function(again, 3), dict_function(again, 2));
 	dict_free(dict);
 	dict_free(again);
 }

@@ -57,9 +57,9 @@ struct unit {
 	bool asking, served, given_up;
 };
 
-#define TRIES 2                    /* the debug file, then what it refers to */
-#define UNNAMED_MAX 4096           /* frames of one process that are tried again */
-#define MAP_EVERY (4 * NS_PER_SEC) /* one that is not there is looked for again then, and less and less often */
+#define TRIES 2                     /* the debug file, then what it refers to */
+#define UNNAMED_MAX 4096            /* frames of one process that are tried again */
+#define MAP_EVERY (10 * NS_PER_SEC) /* one that is not there is looked for again then, and less and less often */
 #define MAP_RARELY (128 * NS_PER_SEC)
 #define PAUSE 200 /* times as long as it took the last time: what takes long is asked for rarely */
 

@@ -126,7 +126,8 @@ int filling_new(struct filling **ret, struct collect *collect, struct profile *i
 	filling->collect = collect;
 	filling->into = into;
 	filling->with_ways = with_ways;
-	account_refusals(collect);
+	if (with_ways) /* a second can do without */
+		account_refusals(collect);
 	err = pick_new(&filling->pick, collect->profile, namer_inlines(collect->namer), into);
 	err = err ? err : pick_meta(filling->pick);
 	if (!err && with_ways && !collect->ways)

@@ -51,6 +51,14 @@ static double seconds_each(const struct profile *profile)
 	return meta->hz ? 1.0 / (double)meta->hz : 0;
 }
 
+/* Of the process, not of its thread, where that is known. */
+static uint32_t process_name(const struct profile *profile, uint32_t sample)
+{
+	uint32_t name = profile_process(profile, profile_sample(profile, sample)->process)->comm;
+
+	return name ? name : out_comm(profile, sample);
+}
+
 int summary_tally(const struct profile *profile, struct metrics_tally *processes, struct metrics_tally *containers)
 {
 	double each = seconds_each(profile);
@@ -61,7 +69,7 @@ int summary_tally(const struct profile *profile, struct metrics_tally *processes
 		uint32_t container = label_of(profile, sample->labels, "container");
 		double seconds = (double)sample->value * each;
 		size_t len;
-		const char *text = profile_text(profile, out_comm(profile, i), &len);
+		const char *text = profile_text(profile, process_name(profile, i), &len);
 
 		err = metrics_tally_add(processes, text, len, seconds);
 		if (err || !container)
@@ -99,7 +107,7 @@ void summary_counters(const struct profile *profile, struct metrics *metrics)
 const char *summary_name(const struct profile *profile, uint32_t sample, const char *by, size_t *ret_len)
 {
 	if (!strcmp(by, "process"))
-		return profile_text(profile, out_comm(profile, sample), ret_len);
+		return profile_text(profile, process_name(profile, sample), ret_len);
 	return profile_text(profile, label_of(profile, profile_sample(profile, sample)->labels, by), ret_len);
 }
 
@@ -134,7 +142,7 @@ static void put_row(struct json *json, const struct profile *profile, const stru
 
 	json_object(json, NULL);
 	json_u64(json, "pid", process->pid);
-	put_text(json, "name", profile, process->comm ? process->comm : out_comm(profile, row->sample));
+	put_text(json, "name", profile, process_name(profile, row->sample));
 	put_text(json, "program", profile, process->exe);
 	put_text(json, "container", profile, label_of(profile, labels, "container"));
 	put_text(json, "unit", profile, label_of(profile, labels, "unit"));

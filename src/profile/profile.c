@@ -687,30 +687,6 @@ void profile_shift_events(struct profile *profile, uint64_t us)
 		events[i].time_us += us;
 }
 
-int profile_take_stacks(struct profile *profile, struct profile_stacks *ret)
-{
-	struct table *nodes = &profile->tables[PROFILE_NODES], *samples = &profile->tables[PROFILE_SAMPLES];
-	struct table *events = &profile->tables[PROFILE_EVENTS], fresh[3] = { 0 };
-
-	if (table_new(&fresh[0], PROFILE_NODES) || table_new(&fresh[1], PROFILE_SAMPLES) ||
-	    table_new(&fresh[2], PROFILE_EVENTS)) {
-		for (int i = 0; i < 3; i++)
-			table_free(&fresh[i]);
-		return -ENOMEM;
-	}
-	*ret = (struct profile_stacks){ nodes->records, samples->records, events->records, nodes->len,
-					samples->len,   events->len,      *profile->types };
-	*profile->types = (struct types){ 0 };
-	index_free(&nodes->index);
-	index_free(&samples->index);
-	profile->indexed = 0;
-	profile->firsts_len = 0;
-	*nodes = fresh[0];
-	*samples = fresh[1];
-	*events = fresh[2];
-	return 0;
-}
-
 int profile_take_samples(struct profile *profile, struct profile_stacks *ret)
 {
 	struct table *samples = &profile->tables[PROFILE_SAMPLES], *events = &profile->tables[PROFILE_EVENTS];
@@ -735,6 +711,25 @@ int profile_take_samples(struct profile *profile, struct profile_stacks *ret)
 	index_free(&samples->index);
 	*samples = fresh[0];
 	*events = fresh[1];
+	return 0;
+}
+
+int profile_take_stacks(struct profile *profile, struct profile_stacks *ret)
+{
+	struct table *nodes = &profile->tables[PROFILE_NODES], fresh;
+	int err = table_new(&fresh, PROFILE_NODES);
+
+	err = err ? err : profile_take_samples(profile, ret);
+	if (err) {
+		table_free(&fresh);
+		return err;
+	}
+	ret->nodes = nodes->records;
+	ret->nodes_len = nodes->len;
+	index_free(&nodes->index);
+	profile->indexed = 0;
+	profile->firsts_len = 0;
+	*nodes = fresh;
 	return 0;
 }
 

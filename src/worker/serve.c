@@ -83,7 +83,6 @@ static void serve_names(struct shelf *shelf, const struct ask *ask, const int *f
 
 	if (symbols) {
 		find_all(symbols, ask, reply);
-		symbols_rest(symbols);
 		return;
 	}
 	symbols = open_symbols(ask, fds, fds_len, &debug, &reason);

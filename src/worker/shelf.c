@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A few entries that are looked through one by one. What an entry costs is what its symbols say they use; the files
- * themselves are mapped, and their pages are given back after each answer.
+ * themselves are mapped, and their pages are given back now and then.
  *
  * Invariant: the sum of the bytes is within SHELF_BYTES.
  */
@@ -21,6 +21,7 @@
 
 #define SHELF_FILES 32
 #define SHELF_BYTES ((size_t)12 << 20)
+#define REST_EVERY 64 /* times that a file is asked about: what is touched of it does not add up */
 
 struct identity {
 	uint64_t device, inode, size, modified_ns, changed_ns;
@@ -37,6 +38,7 @@ struct entry {
 	struct symbols *symbols; /* NULL: free */
 	size_t bytes;
 	uint64_t used; /* the greatest was used last */
+	uint64_t finds;
 };
 
 struct shelf {
@@ -103,6 +105,8 @@ struct symbols *shelf_find(struct shelf *shelf, const struct ask *ask, const int
 		if (!entry->symbols || memcmp(&entry->key, &key, sizeof(key)))
 			continue;
 		entry->used = ++shelf->uses;
+		if (++entry->finds % REST_EVERY == 0)
+			symbols_rest(entry->symbols);
 		return entry->symbols;
 	}
 	return NULL;

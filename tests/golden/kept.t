@@ -80,7 +80,7 @@ says 'diff: one beginning' 2 'two beginnings' diff --from -5m
 says 'diff: nothing to compare' 2 'two beginnings' diff --against -5m
 says 'no such folder' 1 "store 'none': No such file or directory" report --data none
 mkdir -m 700 empty
-says 'a folder without a store' 1 "store 'empty': there is none: is it the folder that wick serve writes to?" report --data empty
+says 'a folder without a store' 1 "store '$(realpath "$T")/empty': there is none: is it the folder that wick serve writes to?" report --data empty
 says 'no server' 1 "asking the server at 'none.sock': No such file or directory: is wick serve running?" report --socket none.sock
 says 'a path that no socket can have' 1 'File name too long' report --socket "$(printf '%0200d' 0)"
 if ! [ -e /run/wick ] && ! [ -e /var/lib/wick ]; then
@@ -106,7 +106,7 @@ nobody=()
 chmod 000 kept
 run "${nobody[@]}" "$WICK" report --data kept
 is 'no permission: exit' "$status" 1
-is 'no permission: one line' "$(cat "$T/stderr")" "wick: store 'kept': Permission denied: it is for who runs wick serve: use sudo"
+is 'no permission: one line' "$(cat "$T/stderr")" "wick: store '$(realpath "$T")/kept': Permission denied: it is for who runs wick serve: use sudo"
 chmod 700 kept
 
 # ---- Damage anywhere: an answer or one line, never a crash ----

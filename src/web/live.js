@@ -4,7 +4,7 @@
 // tables that data.js reads from a block. Pure.
 import { Frames } from "./data.js";
 
-const KEEP_MS = 900000, WHO_MOST = 2 ** 20;
+const KEEP_MS = 900000, SLACK_MS = 1500, WHO_MOST = 2 ** 20;
 
 export class LiveData {
 	constructor() {
@@ -94,6 +94,11 @@ export class LiveData {
 		this.seconds.forEach((second) => this.weigh(second, 1));
 		if (this.seconds.length)
 			this.expire();
+	}
+	// Whether the window is older than what was heard, and more of it is kept.
+	get isShort() {
+		const heard = this.seconds[0].at_ms;
+		return heard > this.end - this.window + SLACK_MS && this.first < heard - SLACK_MS;
 	}
 	shown() {
 		return this.seconds.slice(this.from);

@@ -12,7 +12,7 @@ import { App, fail, wire } from "./main.js";
 import { clock, rangeOf, rangeText, readSpan, spanText } from "./ranges.js";
 import { Strip } from "./strip.js";
 
-const RETRY_MS = 1000, RETRY_MOST_MS = 8000, QUIET_MS = 5000, PRESS_MS = 400, AGAIN_LEAST_MS = 5000, AGAIN_MOST_MS = 30000;
+const RETRY_MS = 1000, RETRY_MOST_MS = 8000, QUIET_MS = 5000, PRESS_MS = 400, AGAIN_LEAST_MS = 5000, AGAIN_MOST_MS = 30000, FILL_MS = 5000;
 
 function emptyTables(range) {
 	const none = new LiveData();
@@ -122,7 +122,33 @@ class Server {
 	showLive(state) {
 		const key = this.keyOf(state);
 		this.lacks = "";
+		if (this.live.isShort && this.hasTimes)
+			this.showFilled(state, key);
+		if (this.live.isShort && this.filled && this.filled.key === key)
+			return;
+		this.filled = null;
 		this.show(state, this.live.tables(), key, this.key === key && this.app.view);
+	}
+	// As long as less was heard than the window is long, what is kept of it, every few seconds.
+	async showFilled(state, key) {
+		const to = this.live.end, from = Math.max(this.live.first, to - this.live.window);
+		if (this.filling === key || this.filled && this.filled.key === key && to - this.filled.to < FILL_MS)
+			return;
+		this.filling = key;
+		try {
+			const db = await askBlock({ from, to });
+			if (db && this.keyOf(this.app.state) === key) {
+				this.filled = { key, from, to };
+				this.show(this.app.state, db, key, this.key === key && this.app.view);
+			}
+		} catch (error) {
+			this.filled = null; // what was heard is shown instead
+		}
+		this.filling = null;
+	}
+	// What is seen while it is live.
+	liveSpan() {
+		return this.filled && this.filled.key === this.key ? this.filled : { from: this.live.start, to: this.live.end };
 	}
 	// A second more.
 	tick() {
@@ -201,6 +227,7 @@ class Server {
 			const window = 1000 * this.app.state.last;
 			this.live.window = window;
 			this.live.begin(data);
+			this.filled = null;
 			this.key = this.app.state.a ? this.key : null;
 			this.changed(this.app.state, null);
 		} else if (name === "second") {
@@ -249,7 +276,7 @@ class Server {
 		if (this.app.state.a)
 			return this.app.state.a;
 		if (this.isLive)
-			return this.live.end ? spanText(this.live.start, this.live.end) : "";
+			return this.live.end ? spanText(this.liveSpan().from, this.liveSpan().to) : "";
 		return this.strip.whole ? spanText(this.strip.whole.from, this.strip.whole.to) : "";
 	}
 	// Live, or what is seen of it as a range.
@@ -259,8 +286,9 @@ class Server {
 			return;
 		if (state.a)
 			return store.set({ a: "", b: "", offsets: "" });
+		if (!this.filled)
+			this.showLive(state);
 		const a = this.shownSpan();
-		this.showLive(state);
 		this.frozen = { key: this.keyOf({ ...state, a, b: "", offsets: "" }), db: this.app.db };
 		return store.set({ a, b: "", offsets: "" });
 	}

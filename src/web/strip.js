@@ -61,8 +61,8 @@ export class Strip {
 	}
 	// What is marked.
 	spans() {
-		const { a, b } = this.app.state, { live } = this.server;
-		return { live: !a && this.server.isLive && live.end ? { from: live.start, to: live.end } : null, b: readSpan(b), a: readSpan(a) };
+		const { a, b } = this.app.state;
+		return { live: !a && this.server.isLive && this.server.live.end ? this.server.liveSpan() : null, b: readSpan(b), a: readSpan(a) };
 	}
 	words(span, offsets = "") {
 		return rangeText({ ...span, offsets });

@@ -13,6 +13,7 @@
 #include "collect/windows.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@
 #define STOP_WAITS (300 * NS_PER_MS) /* for tables, and then for names */
 #define DRAIN_MS 4000                /* never reached, but tables are fitted to it */
 #define ERA_NS (3600 * NS_PER_SEC)
-#define ERA_BYTES ((uint64_t)20 << 20)
+#define ERA_BYTES ((uint64_t)12 << 20)
 #define ERA_CPU_BYTES ((uint64_t)1 << 19) /* and for each CPU */
 #define ERA_FILES 2048
 #define STACKS_MIN ((uint64_t)1 << 16)
@@ -405,6 +406,7 @@ static void era_release(struct windows *windows)
 		return;
 	windows->before = NULL;
 	era_free(before);
+	malloc_trim(0); /* it was many small pieces: they are not to stay for the next hour */
 }
 
 /* Why an era has to end, or NULL. It ends while there is room for what may come until the next look. */

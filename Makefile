@@ -373,7 +373,7 @@ $(BUILD)/zoo/go: tests/unwind/zoo/go/main.go tests/unwind/zoo/zoo.h
 # ---- looked for, and tests must not share the machine with a compiler.
 
 .PHONY: all run test test-long check lint format bench fuzz install clean distclean help
-.PHONY: check-unit check-golden check-http check-browser check-importers check-fuzz check-kernel check-long check-vm check-vm-all test-build
+.PHONY: check-san check-unit check-golden check-http check-browser check-importers check-fuzz check-kernel check-long check-vm check-vm-all test-build
 
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -404,13 +404,9 @@ test:
 	$Qscripts/setup test
 	$(AGAIN) $(PARALLEL) test-build
 	$(AGAIN) $(PARALLEL) lint
-	$(AGAIN) check
-	$(AGAIN) check-browser
-	$(AGAIN) SAN=1 check-unit check-golden check-http
-	$(AGAIN) check-importers
+	$(AGAIN) $(PARALLEL) --output-sync=target check-vm check-browser check check-san check-importers
 	$(AGAIN) check-kernel
 	$(AGAIN) SAN=1 KERNEL_TESTS='$(KERNEL_SAN_TESTS)' check-kernel
-	$(AGAIN) check-vm
 
 test-build: $(BUILD)/wick $(BUILD)/san/wick $(FUZZ_FILES) $(PROG_FILES) $(ZOO_FILES) $(BENCH_FILES) $(VM_FILES)
 test-build: $(UNIT_NAMES:%=$(BUILD)/tests/unit/%) $(UNIT_NAMES:%=$(BUILD)/san/tests/unit/%)
@@ -424,6 +420,9 @@ test-long: test
 
 ## check: the tests that need no root
 check: check-unit check-golden check-http check-fuzz
+
+check-san:
+	$(AGAIN) SAN=1 check-unit check-golden check-http
 
 check-unit: $(UNIT_FILES)
 	$Q$(TEST_ENV) tests/run unit $^
@@ -502,7 +501,7 @@ format:
 bench:
 	$Qscripts/setup bench
 	$(AGAIN) $(PARALLEL) $(BUILD)/wick $(BENCH_FILES) $(BUILD)/importers/ready $(addprefix $(BUILD)/tests/tools/,rows storeday symname)
-	$Qbad=0; for part in run unwind naming lookups; do \
+	$Qbad=0; for part in run unwind naming lookups serve; do \
 		$(SUDO) env WICK=$(abspath $(BUILD)/wick) BENCH=$(abspath $(BUILD)/bench) \
 			TOOLS=$(abspath $(BUILD)/tests/tools) ROUNDS="$$ROUNDS" SECONDS="$$SECONDS" bench/$$part || bad=1; \
 	done; \

@@ -8,7 +8,8 @@
 . "$(dirname "$0")/serve-lib.sh"
 
 soak=${SOAK:-600}
-start /dev/null "$PROGS/shares" -n served
+# It ends by itself after some minutes, as all test programs do
+start /dev/null bash -c 'while :; do "$0" -n served; done' "$PROGS/shares"
 kill_rounds "${KILLS:-100}"
 
 # Resident memory of all its processes, in KiB

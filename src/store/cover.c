@@ -23,7 +23,7 @@
 	" FROM window w WHERE w.level = ?1 AND w.start_ns < ?3 AND w.end_ns > ?2"                              \
 	" AND (?4 OR length(w.body) > 0) ORDER BY w.first"
 
-static struct store_row row_of(sqlite3_stmt *rows, enum store_level level)
+struct store_row store_row_of(sqlite3_stmt *rows, enum store_level level)
 {
 	return (struct store_row){
 		.id = sqlite3_column_int64(rows, 0),
@@ -34,9 +34,16 @@ static struct store_row row_of(sqlite3_stmt *rows, enum store_level level)
 		.range = { (uint64_t)sqlite3_column_int64(rows, 4), (uint64_t)sqlite3_column_int64(rows, 5) },
 		.mono_us = (uint64_t)sqlite3_column_int64(rows, 6),
 		.age_ns = (uint64_t)sqlite3_column_int64(rows, 7),
-		.has_events = sqlite3_column_int(rows, 8),
-		.whole = sqlite3_column_int(rows, 10),
 	};
+}
+
+static struct store_row row_of(sqlite3_stmt *rows, enum store_level level)
+{
+	struct store_row row = store_row_of(rows, level);
+
+	row.has_events = sqlite3_column_int(rows, 8);
+	row.whole = sqlite3_column_int(rows, 10);
+	return row;
 }
 
 static int compare_rows(const void *a, const void *b)

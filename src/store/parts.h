@@ -52,6 +52,9 @@ struct store_row {
 	bool whole; /* in the range that was asked for */
 };
 
+/* Of a result whose first columns are id, era, first, last, start_ns, end_ns, mono_us, age_ns. */
+struct store_row store_row_of(sqlite3_stmt *rows, enum store_level level);
+
 /* A read transaction: what is read between the two is of one moment. */
 int store_begin(struct store *store);
 void store_end(struct store *store);

@@ -35,20 +35,6 @@ struct group {
 	uint64_t lost;
 };
 
-static struct store_row part_of(sqlite3_stmt *rows, enum store_level level)
-{
-	return (struct store_row){
-		.id = sqlite3_column_int64(rows, 0),
-		.era = sqlite3_column_int64(rows, 1),
-		.first = sqlite3_column_int64(rows, 2),
-		.last = sqlite3_column_int64(rows, 3),
-		.level = level,
-		.range = { (uint64_t)sqlite3_column_int64(rows, 4), (uint64_t)sqlite3_column_int64(rows, 5) },
-		.mono_us = (uint64_t)sqlite3_column_int64(rows, 6),
-		.age_ns = (uint64_t)sqlite3_column_int64(rows, 7),
-	};
-}
-
 /* The oldest group of rows of a level; none if what follows it is not known yet. */
 static int find_group(struct store *store, enum store_level level, struct group *ret)
 {
@@ -60,7 +46,7 @@ static int find_group(struct store *store, enum store_level level, struct group 
 	ret->len = 0;
 	ret->lost = 0;
 	while (!err && (err = sql_row(rows)) > 0) {
-		struct store_row row = part_of(rows, level);
+		struct store_row row = store_row_of(rows, level);
 		const struct store_row *head = &ret->parts[0];
 
 		if (ret->len == PARTS_MAX ||
@@ -166,7 +152,7 @@ int store_fill_minute(struct store *store, int64_t first, int64_t last)
 			    first, last);
 
 	while (!err && group.len < PARTS_MAX && (err = sql_row(rows)) > 0) {
-		group.parts[group.len++] = part_of(rows, STORE_WINDOW);
+		group.parts[group.len++] = store_row_of(rows, STORE_WINDOW);
 		err = 0;
 	}
 	if (err || !group.len)

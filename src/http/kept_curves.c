@@ -61,6 +61,18 @@ static int match_names(struct kept *kept, struct question *question, const char 
 	return err;
 }
 
+/* When what there is begins: with the oldest window, or while there is none with the seconds that wait for it. */
+static uint64_t beginning(struct kept *kept, const struct store_range *extent)
+{
+	uint64_t from = extent->from;
+
+	pthread_mutex_lock(&kept->lock);
+	if (!from && kept->fresh_len)
+		from = kept->seconds[0].middle_ns - NS_PER_SEC / 2;
+	pthread_mutex_unlock(&kept->lock);
+	return from;
+}
+
 /* With the handle held. The range as far as there is something; which processes are meant. */
 static int prepare(struct kept *kept, struct question *question)
 {
@@ -72,7 +84,7 @@ static int prepare(struct kept *kept, struct question *question)
 	if (filter->focus || filter->ignore || filter->hide)
 		return -EOPNOTSUPP;
 	err = store_extent(kept->store, &question->extent);
-	question->range = (struct store_range){ query->from_ns ? query->from_ns : question->extent.from,
+	question->range = (struct store_range){ query->from_ns ? query->from_ns : beginning(kept, &question->extent),
 						query->to_ns < INT64_MAX ? query->to_ns : INT64_MAX };
 	question->asked = 1;
 	if (err || question->range.from >= question->range.to || !filter->process || !text_u64(filter->process, &pid))

@@ -75,16 +75,25 @@ start /dev/null "$PROGS/turns" 2000
 load=$started
 ok 'cuts windows of a program that changes' cut_windows 2000 0 -F 199 -p "$load" 9
 windows_hold 'turns'
+# Of each window's samples, the share of each function is that of its turns in the window's time
 is 'each window has the function of its time' "$(awk '/^window/ { print $2, $3, $4 }' "$T/lines" |
 	while read -r window from to; do
-		((to - from > 1700 && to - from < 2300)) || continue
-		turn=$(((from + to) / 2 / 2000 % 2))
-		other=$([ "$turn" = 0 ] && echo odd || echo even)
-		right=$([ "$turn" = 0 ] && echo even || echo odd)
-		awk -v right=";$right" -v other=";$other" -v window="$window" '
-			{ n = $NF } index($0, right) { good += n } index($0, other) { bad += n }
-			END { if (good < 20 || bad > 0.1 * good + 5) print window ": " good + 0 " right, " bad + 0 " not" }' \
-			"$T/w/$window.folded"
+		awk -v window="$window" -v from="$from" -v to="$to" '
+			/;even/ { even += $NF }
+			/;odd/ { odd += $NF }
+			END {
+				for (turn = int(from / 2000); turn * 2000 < to; turn++) {
+					begin = turn * 2000 < from ? from : turn * 2000
+					end = turn * 2000 + 2000 > to ? to : turn * 2000 + 2000
+					due[turn % 2] += end - begin
+				}
+				n = even + odd
+				if (n < 20 && to - from > 1700)
+					print window ": " n + 0 " samples"
+				off = even - n * due[0] / (to - from)
+				if (off * off > (0.1 * n + 5) ^ 2)
+					printf "%d: %d even in %d ms, %d odd in %d\n", window, even, due[0], odd, due[1]
+			}' "$T/w/$window.folded"
 	done)" ''
 stop "$load"
 

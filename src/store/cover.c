@@ -21,7 +21,7 @@
 	" EXISTS (SELECT 1 FROM window p WHERE p.level = w.level - 1 AND p.first BETWEEN w.first AND w.last)," \
 	" w.start_ns >= ?2 AND w.end_ns <= ?3"                                                                 \
 	" FROM window w WHERE w.level = ?1 AND w.start_ns < ?3 AND w.end_ns > ?2"                              \
-	" AND (?4 OR length(w.body) > 0) ORDER BY w.first"
+	" AND (?4 OR w.level = 0 OR length(w.body) > 0) ORDER BY w.first"
 
 struct store_row store_row_of(sqlite3_stmt *rows, enum store_level level)
 {

@@ -19,6 +19,8 @@
 #include "profile/wick_format.h"
 
 #define FIELDS_MAX 10
+#define NEAR_FIELD 9 /* of frames, after what tells whose it is: their address */
+#define NEAR_SLOTS 1024
 #define WHOSE_BITS 29 /* of a number of a file or a process */
 
 typedef void get_fields(const struct dict *dict, uint32_t number, uint64_t *ret);
@@ -99,8 +101,8 @@ static void get_frame(const struct dict *dict, uint32_t number, uint64_t *ret)
 {
 	const struct profile_frame *frame = profile_frame(dict->model, number);
 	const struct profile_source *source = &frame->source;
-	const uint64_t fields[] = { frame->kind,  frame->address, frame->file,    frame->process,     frame->name,
-				    source->file, source->line,   source->column, source->first_line, source->linkage };
+	const uint64_t fields[] = { frame->kind,  frame->file,    frame->process,     frame->name,     source->file,
+				    source->line, source->column, source->first_line, source->linkage, frame->address };
 
 	memcpy(ret, fields, sizeof(fields));
 }
@@ -109,12 +111,12 @@ static uint32_t put_frame(struct dict *dict, uint32_t number, const uint64_t *fi
 {
 	const struct profile_frame frame = {
 		.kind = (uint32_t)fields[0],
-		.address = fields[1],
-		.file = (uint32_t)fields[2],
-		.process = (uint32_t)fields[3],
-		.name = (uint32_t)fields[4],
-		.source = { (uint32_t)fields[5], (uint32_t)fields[6], (uint32_t)fields[7], (uint32_t)fields[8],
-			    (uint32_t)fields[9] },
+		.file = (uint32_t)fields[1],
+		.process = (uint32_t)fields[2],
+		.name = (uint32_t)fields[3],
+		.source = { (uint32_t)fields[4], (uint32_t)fields[5], (uint32_t)fields[6], (uint32_t)fields[7],
+			    (uint32_t)fields[8] },
+		.address = fields[9],
 	};
 
 	(void)number;
@@ -165,10 +167,10 @@ static const struct dict_kind {
 	[DICT_STRINGS] = { NULL, NULL, PROFILE_STRINGS, 0, 0, 512 },
 	[DICT_LABELS] = { get_label, put_label, PROFILE_LABELS, 3, 0, 512 },
 	[DICT_FILES] = { get_file, put_file, PROFILE_FILES, 8, 0x1f, 128 },
-	[DICT_PROCESSES] = { get_process, put_process, PROFILE_PROCESSES, 7, 0x2, 256 },
-	[DICT_FRAMES] = { get_frame, put_frame, PROFILE_FRAMES, 10, 0x2, 1024 },
-	[DICT_STACKS] = { get_stack, put_stack, PROFILE_NODES, 2, 0, 2048 },
-	[DICT_WHOS] = { get_who, put_who, PROFILE_TABLES, 4, 0, 512 },
+	[DICT_PROCESSES] = { get_process, put_process, PROFILE_PROCESSES, 7, 0x2, 2048 },
+	[DICT_FRAMES] = { get_frame, put_frame, PROFILE_FRAMES, 10, 0x200, 4096 },
+	[DICT_STACKS] = { get_stack, put_stack, PROFILE_NODES, 2, 0, 8192 },
+	[DICT_WHOS] = { get_who, put_who, PROFILE_TABLES, 4, 0, 2048 },
 };
 
 int dict_new(struct dict **ret)
@@ -386,6 +388,15 @@ bool dict_is_changed(const struct dict *dict, enum dict_table table, uint32_t bl
 	return block < changes->len && changes->changed[block];
 }
 
+bool dict_is_full(const struct dict *dict, enum dict_table table, uint32_t block)
+{
+	uint32_t first;
+	uint64_t end;
+
+	block_bounds(table, block, &first, &end);
+	return end <= dict_count(dict, table);
+}
+
 void dict_stored(struct dict *dict)
 {
 	for (int i = 0; i < DICT_TABLES; i++) {
@@ -412,6 +423,35 @@ static void write_strings(const struct dict *dict, uint32_t first, uint32_t len,
 	}
 }
 
+/*
+ * What a field is written as the difference to: that of the record before. For addresses it is the one before of the same
+ * function, or else of the same file; that two may share a slot does no harm, for who reads has the same slots.
+ */
+struct before {
+	uint64_t last;
+	uint64_t of_function[NEAR_SLOTS], of_file[NEAR_SLOTS];
+};
+
+static uint64_t *slot_of(uint64_t *slots, uint64_t a, uint64_t b, uint64_t c)
+{
+	return &slots[((a << 40 ^ b << 20 ^ c) * 0x9e3779b97f4a7c15) >> 54];
+}
+
+static uint64_t before_of(struct before *before, bool near, const uint64_t *fields)
+{
+	uint64_t address = near ? *slot_of(before->of_function, fields[0], fields[1], fields[3]) : before->last;
+
+	return near && !address ? *slot_of(before->of_file, fields[0], fields[1], 0) : address;
+}
+
+static void remember(struct before *before, bool near, const uint64_t *fields, uint64_t value)
+{
+	before->last = value;
+	if (near)
+		*slot_of(before->of_function, fields[0], fields[1], fields[3]) =
+			*slot_of(before->of_file, fields[0], fields[1], 0) = value;
+}
+
 void dict_write_block(const struct dict *dict, enum dict_table table, uint32_t block, struct buf *ret)
 {
 	const struct dict_kind *kind = &kinds[table];
@@ -426,12 +466,14 @@ void dict_write_block(const struct dict *dict, enum dict_table table, uint32_t b
 		return;
 	}
 	for (unsigned int f = 0; f < kind->fields; f++) {
-		uint64_t fields[FIELDS_MAX] = { 0 }, before = 0;
+		bool near = table == DICT_FRAMES && f == NEAR_FIELD;
+		uint64_t fields[FIELDS_MAX] = { 0 };
+		struct before before = { 0 };
 
 		for (uint32_t i = 0; i < len; i++) {
 			kind->get(dict, first + i, fields);
-			buf_varint(ret, wick_zigzag(fields[f], before));
-			before = fields[f];
+			buf_varint(ret, wick_zigzag(fields[f], before_of(&before, near, fields)));
+			remember(&before, near, fields, fields[f]);
 		}
 	}
 }
@@ -461,13 +503,17 @@ static int read_strings(struct dict *dict, uint32_t first, uint32_t len, struct 
 static int read_columns(const struct dict_kind *kind, struct cursor *cursor, uint32_t len, uint64_t *ret)
 {
 	for (unsigned int f = 0; f < kind->fields; f++) {
-		uint64_t before = 0;
+		bool near = kind == &kinds[DICT_FRAMES] && f == NEAR_FIELD;
+		struct before before = { 0 };
 
 		for (uint32_t i = 0; i < len; i++) {
-			before = wick_unzigzag(cursor_varint(cursor), before);
-			if (before > UINT32_MAX && !(kind->wide & 1u << f))
+			uint64_t *fields = ret + (size_t)i * FIELDS_MAX;
+			uint64_t value = wick_unzigzag(cursor_varint(cursor), before_of(&before, near, fields));
+
+			if (value > UINT32_MAX && !(kind->wide & 1u << f))
 				return damaged();
-			ret[(size_t)i * FIELDS_MAX + f] = before;
+			remember(&before, near, fields, value);
+			fields[f] = value;
 		}
 	}
 	return cursor->bad || cursor_left(cursor) ? damaged() : 0;

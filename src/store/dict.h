@@ -4,11 +4,8 @@
  * 1 in the order they came. In memory it is a profile without samples, and beside it `who` a sample is of. On disk it
  * is blocks of a fixed number of records, each a list of columns.
  *
- * A frame without a name is found by its place (file and offset, or address) where it has one. Its name is beside it,
- * may come later, and then holds for all windows that have the frame; the same goes for what is known of files and
- * processes. One that has a name already is found by that and its file: the place where a function was met first
- * stands for all of it. Samples of one function are nearly all at different places, and each would be a stack of its
- * own for ever.
+ * A frame is found by its place (file and offset, or address) where it has one. Its name is beside it, may come later,
+ * and then holds for all windows that have the frame; the same goes for what is known of files and processes.
  */
 #ifndef WICK_STORE_DICT_H
 #define WICK_STORE_DICT_H
@@ -73,6 +70,7 @@ uint32_t dict_function(const struct dict *dict, uint32_t frame);
 /* Blocks: which there are, whether one differs from what is stored, and that all are stored now. */
 uint32_t dict_blocks(const struct dict *dict, enum dict_table table);
 bool dict_is_changed(const struct dict *dict, enum dict_table table, uint32_t block);
+bool dict_is_full(const struct dict *dict, enum dict_table table, uint32_t block); /* no record will be added */
 void dict_stored(struct dict *dict);
 
 void dict_write_block(const struct dict *dict, enum dict_table table, uint32_t block, struct buf *ret);

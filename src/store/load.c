@@ -122,25 +122,99 @@ static int unpack_column(sqlite3_stmt *row, int column, struct buf *raw)
 	return window_unpack(data, (size_t)sqlite3_column_bytes(row, column), raw);
 }
 
+/* The hour that a bundle is of: all its rows. */
+static int read_hour(struct store *store, int64_t first, struct window *ret)
+{
+	int64_t id = 0;
+	int err = sql_number(store->db, &id, 0, "SELECT id FROM window WHERE level = 2 AND first = ?", "i", first);
+
+	return err ? err : store_read_window(store, id, STORE_BODY, ret);
+}
+
+static int read_bundle_rows(struct store *store, sqlite3_stmt *row, struct buf *raw)
+{
+	struct window hour;
+	int err = read_hour(store, store->bundle_first, &hour);
+
+	if (err)
+		return err;
+	err = unpack_column(row, 2, raw);
+	err = err ? err : bundle_read_bodies(&store->bundle, &hour, raw->data, raw->len);
+	store->bundle_has_rows = !err;
+	window_free(&hour);
+	return err;
+}
+
+/* Makes store->bundle the one that has this window. What is in a bundle never changes. */
+static int load_bundle(struct store *store, int64_t sequence, bool with_rows)
+{
+	autostatement sqlite3_stmt *row = NULL;
+	autobuf struct buf raw = { 0 };
+	int64_t first = store->bundle_first;
+	int err;
+
+	if (sequence >= first && (size_t)(sequence - first) < store->bundle.len &&
+	    (store->bundle_has_rows || !with_rows))
+		return 0;
+	bundle_free(&store->bundle);
+	store->bundle_has_rows = false;
+	err = sql_begin(store->db, &row,
+			"SELECT first, heads, bodies FROM bundle WHERE first <= ? ORDER BY first DESC LIMIT 1", "i",
+			sequence);
+	err = err ? err : sql_row(row);
+	if (err <= 0)
+		return err ? err : fail_plain(-EBADMSG, "store: a window is missing");
+	store->bundle_first = sqlite3_column_int64(row, 0);
+	err = unpack_column(row, 1, &raw);
+	err = err ? err : bundle_read_heads(&store->bundle, raw.data, raw.len);
+	err = err || !with_rows ? err : read_bundle_rows(store, row, &raw);
+	if (!err && (size_t)(sequence - store->bundle_first) >= store->bundle.len)
+		err = fail_plain(-EBADMSG, "store: a window is missing");
+	if (err)
+		bundle_free(&store->bundle);
+	return err;
+}
+
+static int copy_bundled(struct store *store, int64_t sequence, enum store_parts parts, struct window *ret)
+{
+	const struct window *from;
+	int err = load_bundle(store, sequence, parts >= STORE_BODY);
+
+	if (err)
+		return err;
+	from = &store->bundle.windows[sequence - store->bundle_first];
+	return window_copy(from, ret);
+}
+
+static int read_columns(sqlite3_stmt *row, enum store_parts parts, struct buf *raw, struct window *ret)
+{
+	int err = unpack_column(row, 0, raw);
+
+	err = err ? err : window_read_head(ret, raw->data, raw->len);
+	if (!err && parts >= STORE_BODY)
+		err = unpack_column(row, 1, raw);
+	if (!err && parts >= STORE_BODY)
+		err = window_read_body(ret, raw->data, raw->len);
+	return err;
+}
+
 int store_read_window(struct store *store, int64_t id, enum store_parts parts, struct window *ret)
 {
 	autostatement sqlite3_stmt *row = NULL;
 	autobuf struct buf raw = { 0 };
 	int err = sql_begin(store->db, &row,
-			    "SELECT w.head, w.body, e.data FROM window w LEFT JOIN event e ON e.window = w.id"
-			    " WHERE w.id = ?",
+			    "SELECT w.head, w.body, e.data, w.first, w.level = 0 AND length(w.head) = 0 FROM window w"
+			    " LEFT JOIN event e ON e.window = w.id WHERE w.id = ?",
 			    "i", id);
 
 	*ret = (struct window){ 0 };
 	err = err ? err : sql_row(row);
 	if (err <= 0)
 		return err ? err : fail_plain(-EBADMSG, "store: a window is missing");
-	err = unpack_column(row, 0, &raw);
-	err = err ? err : window_read_head(ret, raw.data, raw.len);
-	if (!err && parts >= STORE_BODY)
-		err = unpack_column(row, 1, &raw);
-	if (!err && parts >= STORE_BODY)
-		err = window_read_body(ret, raw.data, raw.len);
+	if (sqlite3_column_int(row, 4))
+		err = copy_bundled(store, sqlite3_column_int64(row, 3), parts, ret);
+	else
+		err = read_columns(row, parts, &raw, ret);
 	if (!err && parts >= STORE_EVENTS && sqlite3_column_type(row, 2) != SQLITE_NULL) {
 		err = unpack_column(row, 2, &raw);
 		err = err ? err : window_read_events(ret, raw.data, raw.len);

@@ -19,12 +19,13 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
+#include "store/bundle.h"
 #include "store/dict.h"
 #include "store/parts.h"
 #include "store/sql.h"
 
 #define BUSY_MS 2000
-#define PAGE_SIZE "8192"
+#define PAGE_SIZE "4096"
 
 /* What leads from each version to the next; the first makes version 1 of nothing. */
 static const char *const steps[STORE_VERSION] = {
@@ -44,6 +45,8 @@ static const char *const steps[STORE_VERSION] = {
 	"CREATE INDEX window_time ON window (level, start_ns, end_ns);"
 	"CREATE INDEX window_order ON window (level, first, last);"
 	"CREATE INDEX window_not_rolled ON window (level, first) WHERE rolled = 0;"
+	"CREATE TABLE bundle (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, heads BLOB NOT NULL,"
+	" bodies BLOB NOT NULL);"
 	"CREATE TABLE event (window INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, data BLOB NOT NULL);"
 	"CREATE INDEX event_bytes ON event (window, bytes);"
 	"CREATE TABLE gap (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
@@ -51,12 +54,15 @@ static const char *const steps[STORE_VERSION] = {
 	"CREATE VIEW windows AS SELECT w.first AS sequence, w.last AS last_sequence,"
 	" CASE w.level WHEN 0 THEN 'window' WHEN 1 THEN 'minute' ELSE 'hour' END AS level,"
 	" w.start_ns / 1e9 AS start, w.end_ns / 1e9 AS end, w.value AS samples, w.lost AS lost, e.boot AS boot,"
-	" e.host AS host, e.kernel AS kernel, length(w.head) + length(w.body) AS bytes"
+	" e.host AS host, e.kernel AS kernel, length(w.head) + length(w.body) + CASE"
+	" WHEN w.level = 0 AND length(w.head) = 0 THEN coalesce((SELECT (length(b.heads) + length(b.bodies)) /"
+	" (b.last - b.first + 1) FROM bundle b WHERE b.first <= w.first ORDER BY b.first DESC LIMIT 1), 0)"
+	" ELSE 0 END AS bytes"
 	" FROM window w JOIN era e ON e.id = w.era;"
 	"CREATE VIEW gaps AS SELECT from_ns / 1e9 AS start, to_ns / 1e9 AS end, windows, value AS samples, why"
 	" FROM gap;"
 	"CREATE VIEW sizes AS SELECT 'windows' AS what, count(*) AS rows, coalesce(sum(length(head) + length(body)), 0)"
-	" AS bytes FROM window WHERE level = 0"
+	" + (SELECT coalesce(sum(length(heads) + length(bodies)), 0) FROM bundle) AS bytes FROM window WHERE level = 0"
 	" UNION ALL SELECT 'minutes', count(*), coalesce(sum(length(head) + length(body)), 0) FROM window"
 	" WHERE level = 1 UNION ALL SELECT 'hours', count(*), coalesce(sum(length(head) + length(body)), 0) FROM window"
 	" WHERE level = 2"
@@ -228,6 +234,7 @@ void store_free(struct store *store)
 	if (store->lock >= 0)
 		close(store->lock);
 	dict_free(store->dict);
+	bundle_free(&store->bundle);
 	free(store);
 }
 

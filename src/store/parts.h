@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sqlite3.h>
 
+#include "store/bundle.h"
 #include "store/store.h"
 
 struct dict;
@@ -38,6 +39,9 @@ struct store {
 	int64_t era;       /* its number; 0: none */
 	int64_t fresh;     /* the newest change of the dictionary that is in it */
 	struct store_missed missed;
+	struct bundle bundle; /* the last that was read */
+	int64_t bundle_first; /* the sequence number of its first window */
+	bool bundle_has_rows;
 };
 
 /* A row of the table of windows, without its columns. */
@@ -83,6 +87,7 @@ void store_add_numbers(uint64_t *numbers, const struct window *window);
 
 /* One step of each, in a transaction of its own: 1 if something was done, 0 if there is nothing to do. */
 int store_roll_up(struct store *store);
+int store_bind(struct store *store);
 int store_retain(struct store *store);
 
 /* Makes the body of a minute that has none of its windows, which are about to go. Within a transaction. */

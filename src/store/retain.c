@@ -100,6 +100,9 @@ static int remove_rows(struct store *store, const struct candidate *candidate)
 	err = err ? err
 		  : sql_run(store->db, "DELETE FROM window WHERE level = ? AND first BETWEEN ? AND ?", "iii",
 			    (int64_t)candidate->level, candidate->first, last);
+	err = err ? err
+		  : sql_run(store->db,
+			    "DELETE FROM bundle WHERE last < (SELECT min(first) FROM window WHERE level = 0)", "");
 	return err ? err : sql_run(store->db, "DELETE FROM gap WHERE to_ns < (SELECT min(start_ns) FROM window)", "");
 }
 
@@ -185,5 +188,6 @@ int store_tend(struct store *store)
 {
 	int done = store_roll_up(store);
 
+	done = done ? done : store_bind(store);
 	return done ? done : store_retain(store);
 }

@@ -160,7 +160,7 @@ int store_fill_minute(struct store *store, int64_t first, int64_t last)
 	err = add_up(store, &group, &window);
 	window_body(&window, &raw);
 	window_free(&window);
-	err = err ? err : window_pack(&raw, &body);
+	err = err ? err : window_pack(&raw, WINDOW_SMALL, &body);
 	return err ? err
 		   : sql_run(store->db, "UPDATE window SET body = ? WHERE level = 1 AND first = ?", "bi",
 			     (const void *)body.data, body.len, first);

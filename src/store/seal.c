@@ -260,7 +260,10 @@ static int write_dict(struct store *store)
 			buf_clear(&raw);
 			buf_clear(&packed);
 			dict_write_block(store->dict, (enum dict_table)table, block, &raw);
-			err = window_pack(&raw, &packed);
+			err = window_pack(&raw,
+					  dict_is_full(store->dict, (enum dict_table)table, block) ? WINDOW_SMALL
+												   : WINDOW_QUICK,
+					  &packed);
 			err = err ? err
 				  : sql_run(store->db,
 					    "INSERT OR REPLACE INTO dictionary (era, part, block, changed, data)"
@@ -288,16 +291,17 @@ static void settle_dict(struct store *store, int err)
 int store_insert_row(struct store *store, struct store_row *row, const struct window *window, uint64_t lost)
 {
 	autobuf struct buf raw = { 0 }, head = { 0 }, body = { 0 };
+	enum window_effort effort = row->level == STORE_HOUR ? WINDOW_SMALL : WINDOW_QUICK;
 	uint64_t value = 0;
 	int err;
 
 	for (size_t i = 0; i < window->groups_len; i++)
 		value += window->groups[i].sum;
 	window_head(window, &raw);
-	err = window_pack(&raw, &head);
+	err = window_pack(&raw, effort, &head);
 	buf_clear(&raw);
 	window_body(window, &raw);
-	err = err ? err : window_pack(&raw, &body);
+	err = err ? err : window_pack(&raw, effort, &body);
 	row->id = (int64_t)(STORE_HOUR - row->level) << LEVEL_SHIFT | row->first;
 	err = err ? err
 		  : sql_run(store->db,
@@ -318,7 +322,7 @@ static int insert_events(struct store *store, const struct store_row *row, const
 	if (!window->events_len)
 		return 0;
 	window_events(window, &raw);
-	err = window_pack(&raw, &packed);
+	err = window_pack(&raw, WINDOW_SMALL, &packed);
 	return err ? err
 		   : sql_run(store->db, "INSERT INTO event (window, bytes, data) VALUES (?, ?, ?)", "iib", row->id,
 			     (int64_t)packed.len, (const void *)packed.data, packed.len);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
 
 #include "base/buf.h"
@@ -18,7 +19,6 @@
 #include "base/span.h"
 #include "profile/wick_format.h"
 
-#define PACK_LEVEL 9
 #define UNPACK_MAX (256u << 20)
 #define COUNTER_LEAST 3 /* bytes */
 #define GROUP_LEAST 3
@@ -32,6 +32,27 @@ void window_free(struct window *window)
 	free(window->counters);
 	free(window->events);
 	*window = (struct window){ 0 };
+}
+
+static void *copy_of(const void *records, size_t len, size_t size)
+{
+	void *copy = calloc(len + 1, size);
+
+	return copy && len ? memcpy(copy, records, len * size) : copy;
+}
+
+int window_copy(const struct window *from, struct window *ret)
+{
+	*ret = *from;
+	ret->events = NULL;
+	ret->events_len = 0;
+	ret->groups = copy_of(from->groups, from->groups_len, sizeof(*from->groups));
+	ret->rows = from->rows ? copy_of(from->rows, from->rows_len, sizeof(*from->rows)) : NULL;
+	ret->counters = copy_of(from->counters, from->counters_len, sizeof(*from->counters));
+	if (ret->groups && ret->counters && (ret->rows || !from->rows))
+		return 0;
+	window_free(ret);
+	return fail(-ENOMEM, "store: window");
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -317,7 +338,7 @@ int window_read_events(struct window *window, const void *data, size_t len)
 	return cursor.bad || cursor_left(&cursor) ? damaged() : 0;
 }
 
-int window_pack(const struct buf *raw, struct buf *ret)
+int window_pack(const struct buf *raw, enum window_effort effort, struct buf *ret)
 {
 	size_t bound = ZSTD_compressBound(raw->len), len;
 	char *space = buf_error(raw) ? NULL : buf_space(ret, bound);
@@ -326,7 +347,7 @@ int window_pack(const struct buf *raw, struct buf *ret)
 		return fail(-ENOMEM, "store: packing");
 	if (raw->len > UNPACK_MAX)
 		return fail(-EFBIG, "store: packing");
-	len = ZSTD_compress(space, bound, raw->len ? raw->data : "", raw->len, PACK_LEVEL);
+	len = ZSTD_compress(space, bound, raw->len ? raw->data : "", raw->len, (int)effort);
 	if (ZSTD_isError(len))
 		return fail_plain(-EIO, "store: packing: %s", ZSTD_getErrorName(len));
 	ret->len -= bound - len;

@@ -56,6 +56,7 @@ struct window {
 };
 
 void window_free(struct window *window);
+int window_copy(const struct window *from, struct window *ret); /* without events */
 
 /* Sorts the rows, adds up equal ones, and makes the groups of them. 0, -ENOMEM, or -EOVERFLOW. */
 int window_arrange(struct window *window);
@@ -70,8 +71,9 @@ int window_read_head(struct window *ret, const void *data, size_t len);
 int window_read_body(struct window *window, const void *data, size_t len);
 int window_read_events(struct window *window, const void *data, size_t len);
 
-/* zstd, within bounds. */
-int window_pack(const struct buf *raw, struct buf *ret);
+/* zstd, within bounds: quickly what will be written again soon, small what stays. */
+enum window_effort { WINDOW_QUICK = 3, WINDOW_SMALL = 19 };
+int window_pack(const struct buf *raw, enum window_effort effort, struct buf *ret);
 int window_unpack(const void *data, size_t len, struct buf *ret);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * The columns that a store holds, before they are packed: whatever the bytes, reading them ends, and what was read is
  * written as something that is read as the same. The first byte says which kind of columns follows: a window (the
- * head, its length in two bytes before it, then the body), events, or a block of one of the dictionary's tables after
- * a dictionary that has a record of each.
+ * head, its length in two bytes before it, then the body), events, the windows of an hour (their heads and the hour's
+ * head and body, each with its length before it, then their bodies), or a block of one of the dictionary's tables after a
+ * dictionary that has a record of each.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 
 #include "base/buf.h"
 #include "profile/profile.h"
+#include "store/bundle.h"
 #include "store/dict.h"
 #include "store/window.h"
 
@@ -68,6 +70,53 @@ static void read_window(const uint8_t *data, size_t len)
 	window_free(&window);
 }
 
+/* The next part of an input, whose length is before it. */
+static struct cursor take_part(struct cursor *cursor)
+{
+	const unsigned char *size = cursor_bytes(cursor, 2);
+	size_t len = size ? (size_t)size[0] | (size_t)size[1] << 8 : 0;
+	const void *data = cursor_bytes(cursor, len);
+
+	return cursor_of(data, data ? len : 0);
+}
+
+static void write_bundle(const struct bundle *bundle, const struct window *hour)
+{
+	autobuf struct buf heads = { 0 }, bodies = { 0 };
+	struct bundle again;
+
+	require(!bundle_heads(bundle->windows, bundle->len, &heads));
+	require(!bundle_bodies(bundle->windows, bundle->len, hour, &bodies));
+	require(!bundle_read_heads(&again, heads.data, heads.len) && again.len == bundle->len);
+	require(!bundle_read_bodies(&again, hour, bodies.data, bodies.len));
+	for (size_t i = 0; i < again.len; i++) {
+		const struct window *one = &bundle->windows[i], *other = &again.windows[i];
+
+		require(one->rows_len == other->rows_len && one->groups_len == other->groups_len &&
+			one->counters_len == other->counters_len);
+		require(!memcmp(one->rows, other->rows, one->rows_len * sizeof(*one->rows)));
+	}
+	bundle_free(&again);
+}
+
+static void read_bundle(const uint8_t *data, size_t len)
+{
+	struct cursor input = cursor_of(data, len), heads = take_part(&input), head = take_part(&input),
+		      body = take_part(&input);
+	struct window hour;
+	struct bundle bundle;
+
+	if (window_read_head(&hour, head.at, cursor_left(&head)))
+		return;
+	if (!window_read_body(&hour, body.at, cursor_left(&body)) &&
+	    !bundle_read_heads(&bundle, heads.at, cursor_left(&heads))) {
+		if (!bundle_read_bodies(&bundle, &hour, input.at, cursor_left(&input)))
+			write_bundle(&bundle, &hour);
+		bundle_free(&bundle);
+	}
+	window_free(&hour);
+}
+
 /* A record in each table, for others to refer to. */
 static struct dict *small_dict(void)
 {
@@ -114,6 +163,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		read_events(&window, data + 1, len - 1);
 	else if (data[0] == 2)
 		window_unpack(data + 1, len < 64 ? len - 1 : 63, &raw);
+	else if (data[0] == 3)
+		read_bundle(data + 1, len - 1);
 	else
 		read_block((enum dict_table)(data[0] % DICT_TABLES), data + 1, len - 1);
 	window_free(&window);

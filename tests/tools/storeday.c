@@ -5,8 +5,10 @@
  * Cuts a recording with events (wick record --events) into windows of ten seconds and seals them in a new store again
  * and again, each ten seconds after the one before, until there are so many. What was met once while it was recorded
  * would not be the same an hour later: processes that lived for less than half of the recording come back as others,
- * and of the stacks that were met once, one of sqrt(n) in the n-th round ends at another place of its last function,
- * called from where another of these was. So the dictionary grows as that of a real machine does, ever more slowly.
+ * what a sample met is what any sample of its process within half a minute may have met, by chance, and of the stacks
+ * that were met once, one of sqrt(n) in the n-th round ends at another place of its last function, called from where
+ * another of these was. So no window is like one before, and the dictionary grows as that of a real machine does, ever
+ * more slowly.
  *
  * Prints names and numbers, one a line, for bench/store. An error is one line and status 1.
  */
@@ -29,12 +31,16 @@
 #define WINDOW_US 10000000ULL
 #define START_NS (1772323200 * NS_PER_SEC) /* a midnight */
 #define QUARTERS 4
+#define NEAR_US 30000000ULL
+#define TRIES 16
 
 struct replay {
 	struct profile *recording;
 	uint64_t windows;       /* of the recording */
 	unsigned char *once;    /* by sample: its stack was met once */
 	unsigned char *passing; /* by process: it lived shortly */
+	uint32_t *events;       /* of the recording, by process and time */
+	uint32_t *first;        /* by process: where its events begin in that list; one more at the end */
 	uint64_t samples;       /* sealed */
 };
 
@@ -82,25 +88,74 @@ static int study(struct replay *replay)
 	return 0;
 }
 
+/* Events by process; those of a process stay in their order, which is that of time. */
+static int list_events(struct replay *replay)
+{
+	const struct profile *recording = replay->recording;
+	uint32_t events = profile_count(recording, PROFILE_EVENTS);
+	uint32_t processes = profile_count(recording, PROFILE_PROCESSES);
+	uint32_t *next = calloc(processes + 1, sizeof(*next));
+
+	replay->events = calloc(events, sizeof(*replay->events));
+	replay->first = calloc(processes + 1, sizeof(*replay->first));
+	if (!next || !replay->events || !replay->first) {
+		free(next);
+		return fail(-ENOMEM, "storeday");
+	}
+	for (uint32_t i = 1; i < events; i++)
+		replay->first[profile_sample(recording, profile_event(recording, i)->sample)->process + 1]++;
+	for (uint32_t i = 0; i < processes; i++)
+		replay->first[i + 1] += replay->first[i];
+	memcpy(next, replay->first, (processes + 1) * sizeof(*next));
+	for (uint32_t i = 1; i < events; i++)
+		replay->events[next[profile_sample(recording, profile_event(recording, i)->sample)->process]++] = i;
+	free(next);
+	return 0;
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	return x ^ x >> 31;
+}
+
+/* What this event might have met as well: the sample of another of the same process, at about the same time. */
+static uint32_t by_chance(const struct replay *replay, const struct profile_event *event, uint64_t seed)
+{
+	uint32_t process = profile_sample(replay->recording, event->sample)->process;
+	uint32_t first = replay->first[process], count = replay->first[process + 1] - first;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t other = replay->events[first + mix(seed + (uint64_t)i * 0x9e3779b97f4a7c15) % count];
+		const struct profile_event *there = profile_event(replay->recording, other);
+		uint64_t apart = there->time_us > event->time_us ? there->time_us - event->time_us
+								 : event->time_us - there->time_us;
+
+		if (apart <= NEAR_US)
+			return there->sample;
+	}
+	return event->sample;
+}
+
 /* Another process of the same name, each round. */
-static void pass_on(const struct replay *replay)
+static void pass_on(const struct replay *replay, uint64_t round)
 {
 	for (uint32_t i = 1; i < profile_count(replay->recording, PROFILE_PROCESSES); i++) {
 		struct profile_process *process = profile_process(replay->recording, i);
 
 		if (!replay->passing[i])
 			continue;
-		process->start += NS_PER_SEC;
+		process->start += NS_PER_SEC + mix(round << 32 | i) % NS_PER_SEC;
 		process->pid = process->pid % 4000000 + 1000;
 	}
 }
 
 static bool is_elsewhere(const struct replay *replay, uint32_t sample, uint64_t round)
 {
-	uint64_t mixed = (sample + round * 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9;
-
 	return round && replay->once[sample] &&
-	       (double)(mixed >> 11) / (double)(1ULL << 53) < 1 / sqrt((double)round + 1);
+	       (double)(mix(sample + round * 0x9e3779b97f4a7c15) >> 11) / (double)(1ULL << 53) <
+		       1 / sqrt((double)round + 1);
 }
 
 /* The last function of one stack, called from another of the same process that was met once. */
@@ -132,14 +187,14 @@ static int cut(const struct replay *replay, uint64_t n, struct profile *to)
 
 	for (uint32_t i = 1; !err && i < profile_count(recording, PROFILE_EVENTS); i++) {
 		const struct profile_event *event = profile_event(recording, i);
-		struct profile_sample sample = *profile_sample(recording, event->sample);
+		uint32_t met = by_chance(replay, event, n << 32 | i);
+		struct profile_sample sample = *profile_sample(recording, met);
 		struct profile_event copy = { event->time_us - from_us, 0, event->cpu };
 
 		if (event->time_us < from_us || event->time_us >= from_us + WINDOW_US)
 			continue;
-		sample.stack = is_elsewhere(replay, event->sample, round)
-				       ? carry_elsewhere(replay, &carry, event->sample, round)
-				       : carry_stack(&carry, sample.stack);
+		sample.stack = is_elsewhere(replay, met, round) ? carry_elsewhere(replay, &carry, met, round)
+								: carry_stack(&carry, sample.stack);
 		sample.process = carry_process(&carry, sample.process);
 		sample.comm = carry_string(&carry, sample.comm);
 		sample.labels = carry_labels(&carry, sample.labels);
@@ -191,7 +246,7 @@ static int seal(struct replay *replay, struct store *store, uint64_t n)
 	int err = profile_new(&window);
 
 	if (n && n % replay->windows == 0)
-		pass_on(replay);
+		pass_on(replay, n / replay->windows);
 	err = err ? err : fill(replay, n, window);
 	err = err ? err : store_seal(store, window, "boot", NULL);
 	replay->samples += sum_of(window);
@@ -278,6 +333,7 @@ int main(int argc, char **argv)
 
 	err = err ? err : read_recording(&replay, argv[1]);
 	err = err ? err : study(&replay);
+	err = err ? err : list_events(&replay);
 	err = err ? err : fill_store(&replay, argv[2], windows);
 	if (!err) {
 		const struct profile_meta *meta = profile_meta(replay.recording);
@@ -292,6 +348,8 @@ int main(int argc, char **argv)
 	profile_free(replay.recording);
 	free(replay.once);
 	free(replay.passing);
+	free(replay.events);
+	free(replay.first);
 	if (err)
 		fprintf(stderr, "storeday: %s\n", fail_text());
 	return err ? 1 : 0;

@@ -78,7 +78,7 @@ static void test_age(void **state)
 
 static void test_bytes(void **state)
 {
-	const uint64_t limit = 600 << 10;
+	const uint64_t limit = 250 << 10;
 	char *folder = history_folder();
 	struct store *store = open_store(folder, 0, limit, 0);
 	const unsigned int windows = 9 * PER_HOUR;

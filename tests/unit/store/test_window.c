@@ -77,7 +77,7 @@ static void test_same_again(void **state)
 	(void)state;
 	make(&window);
 	window_head(&window, &raw);
-	assert_int_equal(window_pack(&raw, &packed), 0);
+	assert_int_equal(window_pack(&raw, WINDOW_QUICK, &packed), 0);
 	assert_int_equal(window_unpack(packed.data, packed.len, &back), 0);
 	assert_int_equal(window_read_head(&again, back.data, back.len), 0);
 	buf_clear(&raw);
@@ -120,7 +120,7 @@ static void test_cut_short(void **state)
 		assert_int_equal(read_both(&head, head.len, &body, len), -EBADMSG);
 	body.data[body.len - 1]++; /* a value: the sum of its group is another one */
 	assert_int_equal(read_both(&head, head.len, &body, body.len), -EBADMSG);
-	assert_int_equal(window_pack(&head, &packed), 0);
+	assert_int_equal(window_pack(&head, WINDOW_SMALL, &packed), 0);
 	for (size_t len = 0; len < packed.len; len++) {
 		buf_clear(&back);
 		assert_int_equal(window_unpack(packed.data, len, &back), -EBADMSG);
@@ -198,19 +198,21 @@ static void test_changes(void **state)
 
 	(void)state;
 	assert_int_equal(dict_new(&dict), 0);
-	for (frame.address = 1; frame.address < 3000; frame.address++)
+	for (frame.address = 1; frame.address < 12000; frame.address++)
 		assert_int_equal(dict_add_frame(dict, &frame), frame.address);
 	dict_stored(dict);
-	frame.address = 1500;
+	frame.address = 6000;
 	frame.name = profile_string(dict->model, "late");
-	assert_int_equal(dict_add_frame(dict, &frame), 1500);
+	assert_int_equal(dict_add_frame(dict, &frame), 6000);
 	assert_false(dict_is_changed(dict, DICT_FRAMES, 0));
 	assert_true(dict_is_changed(dict, DICT_FRAMES, 1));
 	assert_false(dict_is_changed(dict, DICT_FRAMES, 2));
 	assert_true(dict_is_changed(dict, DICT_STRINGS, 0));
-	frame.address = 3000;
+	assert_true(dict_is_full(dict, DICT_FRAMES, 1));
+	assert_false(dict_is_full(dict, DICT_FRAMES, 2));
+	frame.address = 12000;
 	frame.name = profile_string(dict->model, "other");
-	assert_int_equal(dict_add_frame(dict, &frame), 3000);
+	assert_int_equal(dict_add_frame(dict, &frame), 12000);
 	assert_true(dict_is_changed(dict, DICT_FRAMES, 2));
 	dict_free(dict);
 }
@@ -288,7 +290,7 @@ static int write_corpus(const char *folder)
 	bad |= write_input(folder, "events", &bytes);
 	buf_clear(&bytes);
 	buf_addc(&bytes, 2);
-	bad |= window_pack(&head, &bytes) || write_input(folder, "packed", &bytes);
+	bad |= window_pack(&head, WINDOW_SMALL, &bytes) || write_input(folder, "packed", &bytes);
 	for (int table = 0; table < DICT_TABLES; table++) {
 		buf_clear(&bytes);
 		buf_addc(&bytes, (char)(table + DICT_TABLES));

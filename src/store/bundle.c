@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows of an hour as columns. In: arranged windows, and the hour they add up to. Out: bytes; and back.
+ *
+ * Everything is a sparse table: keys (who, a counter, a row of the hour) by windows, with a value in each cell. It is
+ * written key by key: in how many windows it is, in which, and the values. A row is told by its place among the windows
+ * in which its `who` ran at all, so that the rows of a process that ran in one window cost nothing here.
+ *
+ * Reading trusts nothing: the number of cells is checked against the bytes that are left before memory is taken, and
+ * the sums of groups and rows must be those that are known of them.
+ */
+#include "store/bundle.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fail.h"
+#include "base/span.h"
+#include "profile/wick_format.h"
+#include "store/window.h"
+
+struct cell {
+	uint64_t key, value;
+	size_t window;
+};
+
+void bundle_free(struct bundle *bundle)
+{
+	for (size_t i = 0; i < bundle->len; i++)
+		window_free(&bundle->windows[i]);
+	free(bundle->windows);
+	*bundle = (struct bundle){ 0 };
+}
+
+static int damaged(void)
+{
+	return fail_plain(-EBADMSG, "store: windows of an hour are damaged");
+}
+
+static int no_memory(void)
+{
+	return fail(-ENOMEM, "store: windows of an hour");
+}
+
+static uint64_t counter_key(const struct window_counter *counter)
+{
+	return (uint64_t)counter->group << 32 | counter->name;
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+	const struct cell *left = a, *right = b;
+
+	if (left->key != right->key)
+		return left->key < right->key ? -1 : 1;
+	return left->window < right->window ? -1 : left->window > right->window;
+}
+
+/* Keys, in how many windows each is, in which, and the values: each column with the differences within a key. */
+static void write_cells(struct cell *cells, size_t len, struct buf *ret)
+{
+	uint64_t before = 0;
+	size_t keys = 0;
+
+	if (len)
+		qsort(cells, len, sizeof(*cells), compare_cells);
+	for (size_t i = 0; i < len; i++)
+		keys += !i || cells[i].key != cells[i - 1].key;
+	buf_varint(ret, len);
+	buf_varint(ret, keys);
+	for (size_t i = 0, end; i < len; i = end) {
+		for (end = i; end < len && cells[end].key == cells[i].key;)
+			end++;
+		buf_varint(ret, cells[i].key - before);
+		buf_varint(ret, end - i);
+		before = cells[i].key;
+	}
+	before = 0;
+	for (size_t i = 0; i < len; i++) {
+		bool first = !i || cells[i].key != cells[i - 1].key;
+
+		if (!first) {
+			buf_varint(ret, cells[i].window - cells[i - 1].window);
+			continue;
+		}
+		buf_varint(ret, wick_zigzag(cells[i].window, before));
+		before = cells[i].window;
+	}
+	for (size_t i = 0; i < len; i++)
+		buf_varint(ret,
+			   wick_zigzag(cells[i].value, i && cells[i].key == cells[i - 1].key ? cells[i - 1].value : 0));
+}
+
+int bundle_heads(const struct window *windows, size_t len, struct buf *ret)
+{
+	size_t groups = 0, counters = 0;
+	struct cell *cells;
+
+	for (size_t i = 0; i < len; i++) {
+		groups += windows[i].groups_len;
+		counters += windows[i].counters_len;
+	}
+	cells = calloc((groups > counters ? groups : counters) + 1, sizeof(*cells));
+	if (!cells)
+		return no_memory();
+	buf_varint(ret, len);
+	buf_varint(ret, WINDOW_NUMBERS);
+	for (int n = 0; n < WINDOW_NUMBERS; n++)
+		for (size_t i = 0; i < len; i++)
+			buf_varint(ret, wick_zigzag(windows[i].numbers[n], i ? windows[i - 1].numbers[n] : 0));
+	groups = counters = 0;
+	for (size_t i = 0; i < len; i++)
+		for (size_t g = 0; g < windows[i].groups_len; g++)
+			cells[groups++] = (struct cell){ windows[i].groups[g].who, windows[i].groups[g].sum, i };
+	write_cells(cells, groups, ret);
+	for (size_t i = 0; i < len; i++)
+		for (size_t c = 0; c < windows[i].counters_len; c++)
+			cells[counters++] =
+				(struct cell){ counter_key(&windows[i].counters[c]), windows[i].counters[c].value, i };
+	write_cells(cells, counters, ret);
+	free(cells);
+	return buf_error(ret) ? no_memory() : 0;
+}
+
+/* Keys that grow, and how many cells each has; the cells get their keys. */
+static void take_keys(struct cursor *cursor, struct cell *cells, size_t len, uint64_t most)
+{
+	uint64_t keys = cursor_varint(cursor), key = 0;
+	size_t at = 0;
+
+	for (uint64_t k = 0; k < keys && !cursor->bad; k++) {
+		uint64_t more = cursor_varint(cursor), count = cursor_varint(cursor);
+
+		if (!span_add(&key, more) || key > most || (k && !more) || !count || count > len - at)
+			cursor->bad = 1;
+		for (uint64_t i = 0; i < count && !cursor->bad; i++)
+			cells[at++].key = key;
+	}
+	if (at != len)
+		cursor->bad = 1;
+}
+
+static struct cell *take_cells(struct cursor *cursor, size_t windows, uint64_t most, size_t *ret_len)
+{
+	uint64_t len = cursor_varint(cursor), first = 0;
+	struct cell *cells;
+
+	*ret_len = 0;
+	if (cursor->bad || len > cursor_left(cursor) / 2) {
+		cursor->bad = 1;
+		return NULL;
+	}
+	cells = calloc(len + 1, sizeof(*cells));
+	if (!cells)
+		return NULL;
+	take_keys(cursor, cells, len, most);
+	for (size_t i = 0; i < len && !cursor->bad; i++) {
+		bool again = i && cells[i].key == cells[i - 1].key;
+		uint64_t more = cursor_varint(cursor), window;
+
+		window = again ? cells[i - 1].window + more : wick_unzigzag(more, first);
+		if (window >= windows || more > UINT32_MAX || (again && !more))
+			cursor->bad = 1;
+		first = again ? first : window;
+		cells[i].window = window;
+	}
+	for (size_t i = 0; i < len && !cursor->bad; i++)
+		cells[i].value = wick_unzigzag(cursor_varint(cursor),
+					       i && cells[i].key == cells[i - 1].key ? cells[i - 1].value : 0);
+	*ret_len = len;
+	return cells;
+}
+
+/* Gives each window its cells: first counts them, then takes memory, then fills it. */
+static int deal_groups(struct bundle *bundle, const struct cell *cells, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		bundle->windows[cells[i].window].groups_len++;
+	for (size_t i = 0; i < bundle->len; i++) {
+		struct window *window = &bundle->windows[i];
+
+		window->groups = calloc(window->groups_len + 1, sizeof(*window->groups));
+		if (!window->groups)
+			return no_memory();
+		window->groups_len = 0;
+	}
+	for (size_t i = 0; i < len; i++) {
+		struct window *window = &bundle->windows[cells[i].window];
+
+		window->groups[window->groups_len++] =
+			(struct window_group){ .sum = cells[i].value, .who = (uint32_t)cells[i].key };
+	}
+	return 0;
+}
+
+static int deal_counters(struct bundle *bundle, const struct cell *cells, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		bundle->windows[cells[i].window].counters_len++;
+	for (size_t i = 0; i < bundle->len; i++) {
+		struct window *window = &bundle->windows[i];
+
+		window->counters = calloc(window->counters_len + 1, sizeof(*window->counters));
+		if (!window->counters)
+			return no_memory();
+		window->counters_len = 0;
+	}
+	for (size_t i = 0; i < len; i++) {
+		struct window *window = &bundle->windows[cells[i].window];
+
+		window->counters[window->counters_len++] =
+			(struct window_counter){ cells[i].value, (uint32_t)(cells[i].key >> 32),
+						 (uint32_t)cells[i].key };
+	}
+	return 0;
+}
+
+static int take_heads(struct cursor *cursor, struct bundle *bundle)
+{
+	typedef int deal(struct bundle * bundle, const struct cell *cells, size_t len);
+	static const struct {
+		deal *deal;
+		uint64_t most; /* a key */
+	} tables[] = { { deal_groups, UINT32_MAX }, { deal_counters, UINT64_MAX } };
+	int err = 0;
+
+	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && !err; t++) {
+		size_t len;
+		autofree struct cell *cells = take_cells(cursor, bundle->len, tables[t].most, &len);
+
+		if (cursor->bad || !cells)
+			return cursor->bad ? damaged() : no_memory();
+		err = tables[t].deal(bundle, cells, len);
+	}
+	return err;
+}
+
+int bundle_read_heads(struct bundle *ret, const void *data, size_t len)
+{
+	struct cursor cursor = cursor_of(data, len);
+	uint64_t windows = cursor_varint(&cursor), numbers = cursor_varint(&cursor);
+	int err;
+
+	*ret = (struct bundle){ 0 };
+	if (cursor.bad || !windows || windows > BUNDLE_WINDOWS_MAX || numbers > cursor_left(&cursor) / windows)
+		return damaged();
+	ret->windows = calloc(windows, sizeof(*ret->windows));
+	if (!ret->windows)
+		return no_memory();
+	ret->len = windows;
+	for (uint64_t n = 0; n < numbers; n++) {
+		uint64_t number = 0;
+
+		for (size_t i = 0; i < windows; i++) {
+			number = wick_unzigzag(cursor_varint(&cursor), number);
+			if (n < WINDOW_NUMBERS) /* a later version may have more */
+				ret->windows[i].numbers[n] = number;
+		}
+	}
+	err = cursor.bad ? damaged() : take_heads(&cursor, ret);
+	if (!err && (cursor.bad || cursor_left(&cursor)))
+		err = damaged();
+	if (err)
+		bundle_free(ret);
+	return err;
+}
+
+/* The windows in which each group of the hour ran, in their order: those of group g from starts[g]. */
+struct turns {
+	uint32_t *starts;  /* one more than there are groups */
+	uint32_t *windows; /* which */
+	uint32_t *groups;  /* which group it is of that window */
+};
+
+static void free_turns(struct turns *turns)
+{
+	free(turns->starts);
+	free(turns->windows);
+	free(turns->groups);
+}
+
+/* Windows and their sum are sorted by who: they are walked side by side. -ERANGE if one has a group that the sum lacks. */
+static int list_turns(const struct window *windows, size_t len, const struct window *sum, struct turns *ret)
+{
+	autofree uint32_t *next = calloc(sum->groups_len + 1, sizeof(*next));
+	size_t all = 0;
+
+	for (size_t i = 0; i < len; i++)
+		all += windows[i].groups_len;
+	ret->starts = calloc(sum->groups_len + 2, sizeof(*ret->starts));
+	ret->windows = calloc(all + 1, sizeof(*ret->windows));
+	ret->groups = calloc(all + 1, sizeof(*ret->groups));
+	if (!next || !ret->starts || !ret->windows || !ret->groups)
+		return -ENOMEM;
+	for (int filling = 0; filling < 2; filling++) {
+		for (size_t i = 0; i < len; i++)
+			for (size_t own = 0, g = 0; own < windows[i].groups_len; own++) {
+				while (g < sum->groups_len && sum->groups[g].who < windows[i].groups[own].who)
+					g++;
+				if (g == sum->groups_len || sum->groups[g].who != windows[i].groups[own].who)
+					return -ERANGE;
+				if (filling) {
+					ret->windows[next[g]] = (uint32_t)i;
+					ret->groups[next[g]++] = (uint32_t)own;
+				} else {
+					ret->starts[g + 1]++;
+				}
+			}
+		for (size_t g = 0; g < sum->groups_len && !filling; g++) {
+			ret->starts[g + 1] += ret->starts[g];
+			next[g] = ret->starts[g];
+		}
+	}
+	return 0;
+}
+
+/* The cells of each row of the hour: those of row r from starts[r]; a place is one among the turns of its group. */
+struct places {
+	uint32_t *groups; /* by row */
+	uint32_t *starts; /* one more than there are rows */
+	uint32_t *places;
+	uint64_t *values;
+};
+
+static void free_places(struct places *places)
+{
+	free(places->groups);
+	free(places->starts);
+	free(places->places);
+	free(places->values);
+}
+
+static int make_rows(const struct window *sum, struct places *ret)
+{
+	size_t row = 0;
+
+	ret->groups = calloc(sum->rows_len + 1, sizeof(*ret->groups));
+	ret->starts = calloc(sum->rows_len + 2, sizeof(*ret->starts));
+	if (!ret->groups || !ret->starts)
+		return -ENOMEM;
+	for (size_t g = 0; g < sum->groups_len; g++)
+		for (uint32_t i = 0; i < sum->groups[g].rows; i++)
+			ret->groups[row++] = (uint32_t)g;
+	return 0;
+}
+
+static int make_cells(struct places *ret, size_t cells)
+{
+	ret->places = calloc(cells + 1, sizeof(*ret->places));
+	ret->values = calloc(cells + 1, sizeof(*ret->values));
+	return ret->places && ret->values ? 0 : -ENOMEM;
+}
+
+/* Those of one window beside those of the hour, both sorted. Counts them, or if `next` says where, fills them in. */
+static int place_rows(const struct window *window, const struct window *sum, uint32_t *turn, uint32_t *next,
+		      struct places *ret)
+{
+	uint32_t group = UINT32_MAX;
+	size_t row = 0;
+
+	for (size_t i = 0; i < window->rows_len; i++) {
+		const struct window_row *it = &window->rows[i];
+
+		while (row < sum->rows_len && (sum->rows[row].who < it->who ||
+					       (sum->rows[row].who == it->who && sum->rows[row].stack < it->stack)))
+			row++;
+		if (row == sum->rows_len || sum->rows[row].who != it->who || sum->rows[row].stack != it->stack ||
+		    !it->value)
+			return -ERANGE;
+		if (ret->groups[row] != group)
+			turn[ret->groups[row]]++;
+		group = ret->groups[row];
+		if (!next) {
+			ret->starts[row + 1]++;
+			continue;
+		}
+		ret->places[next[row]] = turn[group] - 1;
+		ret->values[next[row]++] = it->value;
+	}
+	return 0;
+}
+
+static int list_places(const struct window *windows, size_t len, const struct window *sum, struct places *ret)
+{
+	autofree uint32_t *next = calloc(sum->rows_len + 1, sizeof(*next)),
+			  *turn = calloc(sum->groups_len + 1, sizeof(*turn));
+	size_t cells = 0;
+	int err = next && turn ? make_rows(sum, ret) : -ENOMEM;
+
+	for (size_t i = 0; i < len; i++)
+		cells += windows[i].rows_len;
+	err = err ? err : make_cells(ret, cells);
+	for (size_t i = 0; i < len && !err; i++)
+		err = place_rows(&windows[i], sum, turn, NULL, ret);
+	if (err)
+		return err;
+	for (size_t r = 0; r < sum->rows_len; r++) {
+		next[r] = ret->starts[r];
+		ret->starts[r + 1] += ret->starts[r];
+	}
+	memset(turn, 0, sum->groups_len * sizeof(*turn));
+	for (size_t i = 0; i < len && !err; i++)
+		err = place_rows(&windows[i], sum, turn, next, ret);
+	return err;
+}
+
+static uint32_t count_of(const uint32_t *starts, size_t at)
+{
+	return starts[at + 1] - starts[at];
+}
+
+/* Rows that are in few windows and those that are in many differ in how far apart they are: each class is a column. */
+#define CLASSES 4
+
+static int class_of(uint32_t count)
+{
+	return count == 1 ? 0 : count < 4 ? 1 : count < 24 ? 2 : 3;
+}
+
+/* Whether in how many windows a row is has to be said: not if it was met once, or if there is one to be in. */
+static bool has_count(const struct window_row *row, uint32_t turns)
+{
+	return row->value > 1 && turns > 1;
+}
+
+/* Whether the values have to be said, all but the last: not if there is one, or all are 1. */
+static bool has_values(const struct window_row *row, uint32_t count)
+{
+	return count > 1 && row->value > count;
+}
+
+static int check_values(const struct window *sum, const struct places *places)
+{
+	for (size_t r = 0; r < sum->rows_len; r++) {
+		uint64_t value = 0;
+
+		for (uint32_t i = places->starts[r]; i < places->starts[r + 1]; i++)
+			if (!span_add(&value, places->values[i]))
+				return -ERANGE;
+		if (!value || value != sum->rows[r].value)
+			return -ERANGE;
+	}
+	return 0;
+}
+
+static void write_places(const struct window *sum, const struct turns *turns, const struct places *places,
+			 struct buf *ret)
+{
+	for (size_t r = 0; r < sum->rows_len; r++)
+		if (has_count(&sum->rows[r], count_of(turns->starts, places->groups[r])))
+			buf_varint(ret, sum->rows[r].value - count_of(places->starts, r));
+	for (int class = 0; class < CLASSES; class ++)
+		for (size_t r = 0; r < sum->rows_len; r++) {
+			uint32_t before = 0;
+
+			if (class_of(count_of(places->starts, r)) != class ||
+			    count_of(turns->starts, places->groups[r]) == 1)
+				continue;
+			for (uint32_t i = places->starts[r]; i < places->starts[r + 1]; i++) {
+				buf_varint(ret, places->places[i] - before);
+				before = places->places[i] + 1;
+			}
+		}
+	for (size_t r = 0; r < sum->rows_len; r++)
+		for (uint32_t i = places->starts[r];
+		     has_values(&sum->rows[r], count_of(places->starts, r)) && i + 1 < places->starts[r + 1]; i++)
+			buf_varint(ret, places->values[i] - 1);
+}
+
+int bundle_bodies(const struct window *windows, size_t len, const struct window *sum, struct buf *ret)
+{
+	struct turns turns = { 0 };
+	struct places places = { 0 };
+	int err = list_turns(windows, len, sum, &turns);
+
+	err = err ? err : list_places(windows, len, sum, &places);
+	err = err ? err : check_values(sum, &places);
+	if (!err)
+		write_places(sum, &turns, &places, ret);
+	free_turns(&turns);
+	free_places(&places);
+	if (err == -ERANGE)
+		return fail_plain(err, "store: windows are not what their hour says");
+	return err || buf_error(ret) ? no_memory() : 0;
+}
+
+/* In how many windows each row is: no more than its value, or than its group has turns. */
+static void take_counts(struct cursor *cursor, const struct window *sum, const struct turns *turns,
+			struct places *places)
+{
+	uint64_t cells = 0, most = cursor_left(cursor) + sum->rows_len;
+
+	for (size_t r = 0; r < sum->rows_len && !cursor->bad; r++) {
+		uint32_t room = count_of(turns->starts, places->groups[r]);
+		uint64_t count = 1;
+
+		if (has_count(&sum->rows[r], room))
+			count = sum->rows[r].value - cursor_varint(cursor);
+		cells += count;
+		if (!sum->rows[r].value || !count || count > room || cells > most)
+			cursor->bad = 1;
+		places->starts[r + 1] = (uint32_t)cells;
+	}
+}
+
+static void take_places(struct cursor *cursor, const struct window *sum, const struct turns *turns,
+			struct places *places)
+{
+	for (int class = 0; class < CLASSES; class ++)
+		for (size_t r = 0; r < sum->rows_len; r++) {
+			uint32_t room = count_of(turns->starts, places->groups[r]);
+			uint64_t before = 0;
+
+			if (class_of(count_of(places->starts, r)) != class || room == 1)
+				continue;
+			for (uint32_t i = places->starts[r]; i < places->starts[r + 1]; i++) {
+				if (!span_add(&before, cursor_varint(cursor)) || before >= room) {
+					cursor->bad = 1;
+					return;
+				}
+				places->places[i] = (uint32_t)before++;
+			}
+		}
+}
+
+static void take_values(struct cursor *cursor, const struct window *sum, struct places *places)
+{
+	for (size_t r = 0; r < sum->rows_len; r++) {
+		uint64_t left = sum->rows[r].value;
+		uint32_t count = count_of(places->starts, r), last = places->starts[r + 1] - 1;
+
+		for (uint32_t i = places->starts[r]; i < last; i++) {
+			uint64_t value = has_values(&sum->rows[r], count) ? cursor_varint(cursor) : 0;
+
+			if (value >= left || value + 1 >= left) {
+				cursor->bad = 1;
+				return;
+			}
+			places->values[i] = value + 1;
+			left -= value + 1;
+		}
+		places->values[last] = left;
+	}
+}
+
+/* Gives each window its rows: they come in the order of who and stack. */
+static int deal_rows(struct bundle *bundle, const struct window *sum, const struct turns *turns,
+		     const struct places *places)
+{
+	for (size_t r = 0; r < sum->rows_len; r++)
+		for (uint32_t i = places->starts[r]; i < places->starts[r + 1]; i++)
+			bundle->windows[turns->windows[turns->starts[places->groups[r]] + places->places[i]]]
+				.rows_len++;
+	for (size_t i = 0; i < bundle->len; i++) {
+		struct window *window = &bundle->windows[i];
+
+		window->rows = calloc(window->rows_len + 1, sizeof(*window->rows));
+		if (!window->rows)
+			return no_memory();
+		window->rows_len = 0;
+	}
+	for (size_t r = 0; r < sum->rows_len; r++)
+		for (uint32_t i = places->starts[r]; i < places->starts[r + 1]; i++) {
+			uint32_t turn = turns->starts[places->groups[r]] + places->places[i];
+			struct window *window = &bundle->windows[turns->windows[turn]];
+
+			window->groups[turns->groups[turn]].rows++;
+			window->rows[window->rows_len++] =
+				(struct window_row){ places->values[i], sum->rows[r].who, sum->rows[r].stack };
+		}
+	return 0;
+}
+
+static bool sums_are_right(const struct bundle *bundle)
+{
+	for (size_t i = 0; i < bundle->len; i++) {
+		const struct window *window = &bundle->windows[i];
+		const struct window_row *row = window->rows;
+
+		for (size_t g = 0; g < window->groups_len; g++) {
+			uint64_t sum = 0;
+
+			for (uint32_t r = 0; r < window->groups[g].rows; r++, row++)
+				if (!span_add(&sum, row->value))
+					return false;
+			if (!window->groups[g].rows || sum != window->groups[g].sum)
+				return false;
+		}
+	}
+	return true;
+}
+
+int bundle_read_bodies(struct bundle *bundle, const struct window *sum, const void *data, size_t len)
+{
+	struct cursor cursor = cursor_of(data, len);
+	struct turns turns = { 0 };
+	struct places places = { 0 };
+	int err = list_turns(bundle->windows, bundle->len, sum, &turns);
+
+	err = err ? err : make_rows(sum, &places);
+	if (!err)
+		take_counts(&cursor, sum, &turns, &places);
+	if (!err && !cursor.bad)
+		err = make_cells(&places, places.starts[sum->rows_len]);
+	if (!err && !cursor.bad)
+		take_places(&cursor, sum, &turns, &places);
+	if (!err && !cursor.bad)
+		take_values(&cursor, sum, &places);
+	if (!err && (cursor.bad || cursor_left(&cursor)))
+		err = -ERANGE;
+	err = err ? err : deal_rows(bundle, sum, &turns, &places);
+	if (!err && !sums_are_right(bundle))
+		err = -ERANGE;
+	free_turns(&turns);
+	free_places(&places);
+	return err == -ERANGE ? damaged() : err ? no_memory() : 0;
+}

@@ -283,7 +283,7 @@ static void free_turns(struct turns *turns)
 	free(turns->groups);
 }
 
-/* Windows and their sum are sorted by who: they are walked side by side. -ERANGE if one has a group that the sum lacks. */
+/* Windows and their sum are sorted by who: they are walked side by side. -ERANGE if one has what the sum lacks. */
 static int list_turns(const struct window *windows, size_t len, const struct window *sum, struct turns *ret)
 {
 	autofree uint32_t *next = calloc(sum->groups_len + 1, sizeof(*next));

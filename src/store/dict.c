@@ -424,8 +424,8 @@ static void write_strings(const struct dict *dict, uint32_t first, uint32_t len,
 }
 
 /*
- * What a field is written as the difference to: that of the record before. For addresses it is the one before of the same
- * function, or else of the same file; that two may share a slot does no harm, for who reads has the same slots.
+ * What a field is written as the difference to: that of the record before. For addresses it is the one before of the
+ * same function, or else of the same file; that two may share a slot does no harm, for who reads has the same slots.
  */
 struct before {
 	uint64_t last;

@@ -3,8 +3,8 @@
  * The columns that a store holds, before they are packed: whatever the bytes, reading them ends, and what was read is
  * written as something that is read as the same. The first byte says which kind of columns follows: a window (the
  * head, its length in two bytes before it, then the body), events, the windows of an hour (their heads and the hour's
- * head and body, each with its length before it, then their bodies), or a block of one of the dictionary's tables after a
- * dictionary that has a record of each.
+ * head and body, each with its length before it, then their bodies), or a block of one of the dictionary's tables after
+ * a dictionary that has a record of each.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The windows of an hour in one: each comes out as it went in, to the row; what is cut short, altered or does not add up
- * is refused; and answers are the same before and after a store has bound them.
+ * The windows of an hour in one: each comes out as it went in, to the row; what is cut short, altered or does not add
+ * up is refused; and answers are the same before and after a store has bound them.
  *
  * With a folder as its argument it writes a first input for tests/fuzz/fuzz_store.c there instead.
  */

@@ -187,7 +187,7 @@ static int cut(const struct replay *replay, uint64_t n, struct profile *to)
 
 	for (uint32_t i = 1; !err && i < profile_count(recording, PROFILE_EVENTS); i++) {
 		const struct profile_event *event = profile_event(recording, i);
-		uint32_t met = by_chance(replay, event, n << 32 | i);
+		uint32_t met = round ? by_chance(replay, event, n << 32 | i) : event->sample;
 		struct profile_sample sample = *profile_sample(recording, met);
 		struct profile_event copy = { event->time_us - from_us, 0, event->cpu };
 

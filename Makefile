@@ -29,7 +29,7 @@ ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c
 PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
 UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
-WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c shelf.c protocol.c serve.c worker.c)
+WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c opener.c shelf.c protocol.c serve.c worker.c)
 COLLECT_SRCS := $(addprefix src/collect/,account.c addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c met.c missed.c name.c part.c preload.c refused.c sampler.c selftest.c \
 	tables.c ticks.c ways.c windows.c)
 IN_SRCS := $(addprefix src/in/,bcc.c bpftrace.c firefox.c firefox_tables.c folded.c in.c perf.c perf_head.c pprof.c pprof_proto.c source.c speedscope.c stack.c wick.c)
@@ -373,7 +373,7 @@ $(BUILD)/zoo/go: tests/unwind/zoo/go/main.go tests/unwind/zoo/zoo.h
 # ---- looked for, and tests must not share the machine with a compiler.
 
 .PHONY: all run test test-long check lint format bench fuzz install clean distclean help
-.PHONY: check-san check-unit check-golden check-http check-browser check-importers check-fuzz check-kernel check-long check-vm check-vm-all test-build
+.PHONY: check-san check-unit check-golden check-http check-browser check-importers check-fuzz check-kernel check-long check-vm check-vm-all check-systemd test-build
 
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -415,6 +415,7 @@ test-build: $(TEST_TOOLS:%=$(BUILD)/tests/tools/%) $(TEST_TOOLS:%=$(BUILD)/san/t
 ## test-long: test, then every kernel, long runs and FUZZ_TIME seconds of real fuzzing for each target
 test-long: test
 	$(AGAIN) check-vm-all
+	$(AGAIN) check-systemd
 	$(AGAIN) check-long
 	$(AGAIN) fuzz
 
@@ -461,6 +462,12 @@ check-vm: $(VM_FILES)
 
 check-vm-all: $(VM_FILES)
 	$Qfor kernel in $(KERNELS); do $(TEST_ENV) tests/vm/run $$kernel || exit 1; done
+
+# Installed as by a user, started by a systemd of its own.
+check-systemd: $(VM_FILES) $(PROG_FILES) $(BUILD)/wick
+	$Qrm -rf $(BUILD)/vm/installed
+	$(AGAIN) install DESTDIR=$(abspath $(BUILD)/vm/installed) PREFIX=/usr/local >/dev/null
+	$Qfor kernel in $(KERNELS); do $(TEST_ENV) tests/vm/run -s $(abspath $(BUILD)/vm/installed) $$kernel || exit 1; done
 
 ## fuzz: FUZZ_TIME seconds of fuzzing for each target, from its corpus
 fuzz: $(FUZZ_FILES)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -31,6 +32,7 @@
 #include "out/out.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "worker/opener.h"
 
 #define KEEP_STOP_MS 700 /* for the last window to be written */
 #define TURN_MS 1000     /* that nothing is looked at, at most */
@@ -213,12 +215,13 @@ static int open_all(struct serve *serve, char **child_argv)
 	struct link_hello hello = { .hz = serve->collect.hz,
 				    .cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
 				    .window_ms = options->window_ns / NS_PER_MS };
+	int nice = getpriority(PRIO_PROCESS, 0); /* before sampling makes haste, which is not for the others */
 	int err = windows_open(&serve->windows, &windows);
 
 	gethostname(hello.host, sizeof(hello.host) - 1);
-	err = err ? err : keep_open(&serve->keep, &store);
+	err = err ? err : keep_open(&serve->keep, &store, nice);
 	err = err ? err : health_new(&serve->health, hello.hz, hello.cpus);
-	return err ? err : link_start(&serve->link, child_argv, &hello);
+	return err ? err : link_start(&serve->link, child_argv, &hello, nice);
 }
 
 static void announce(struct serve *serve)
@@ -262,7 +265,8 @@ static int serve_run(struct serve *serve, char **child_argv)
 
 	notify_open(&serve->notify);
 	hold_signals(&held, &before);
-	err = open_all(serve, child_argv);
+	err = opener_start(&serve->collect.opener);
+	err = err ? err : open_all(serve, child_argv);
 	err = err ? err : keep_start(serve->keep);
 	err = err ? err : windows_start(serve->windows);
 	if (err)
@@ -283,6 +287,7 @@ static void serve_free(struct serve *serve)
 {
 	link_free(serve->link);
 	windows_free(serve->windows);
+	opener_free(serve->collect.opener);
 	if (serve->keep)
 		keep_stop(serve->keep, KEEP_STOP_MS);
 	keep_free(serve->keep);

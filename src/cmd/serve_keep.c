@@ -48,7 +48,7 @@ struct keep {
 	unsigned results_len;
 };
 
-int keep_open(struct keep **ret, const struct store_options *options)
+int keep_open(struct keep **ret, const struct store_options *options, int nice)
 {
 	struct keep *keep = calloc(1, sizeof(*keep));
 	int err;
@@ -57,7 +57,7 @@ int keep_open(struct keep **ret, const struct store_options *options)
 		return fail(-ENOMEM, "store");
 	pthread_mutex_init(&keep->lock, NULL);
 	pthread_cond_init(&keep->changed, NULL);
-	keep->nice = getpriority(PRIO_PROCESS, 0);
+	keep->nice = nice;
 	err = file_read(BOOT_ID, 64, &keep->boot);
 	if (err)
 		err = fail(err, "reading '" BOOT_ID "'");

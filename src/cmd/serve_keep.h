@@ -25,8 +25,8 @@ struct keep_result {
 	unsigned waiting; /* windows that are not written yet */
 };
 
-/* Opens the store, which it locks. -errno with fail() set. */
-int keep_open(struct keep **ret, const struct store_options *options);
+/* Opens the store, which it locks; `nice`: how urgent writing to it is. -errno with fail() set. */
+int keep_open(struct keep **ret, const struct store_options *options, int nice);
 int keep_start(struct keep *keep);
 
 /* Both never wait. The window belongs to it from then on; of the names it makes a copy. */

@@ -40,7 +40,7 @@ struct link {
 	struct link_hello hello;
 	struct link_stats stats;
 	int fd;         /* -1 */
-	int nice;       /* as this one was when it began */
+	int nice;       /* of the other process */
 	struct buf out; /* queued */
 	size_t sent;    /* of it */
 	struct buf in;
@@ -208,7 +208,7 @@ static int wait_ready(struct link *link)
 	return said ? said : fail_plain(-ETIMEDOUT, "the server did not start");
 }
 
-int link_start(struct link **ret, char **argv, const struct link_hello *hello)
+int link_start(struct link **ret, char **argv, const struct link_hello *hello, int nice)
 {
 	struct link *link = calloc(1, sizeof(*link));
 	int err;
@@ -218,7 +218,7 @@ int link_start(struct link **ret, char **argv, const struct link_hello *hello)
 	link->fd = -1;
 	link->argv = argv;
 	link->hello = *hello;
-	link->nice = getpriority(PRIO_PROCESS, 0);
+	link->nice = nice;
 	err = spawn(link);
 	err = err ? err : wait_ready(link);
 	if (err)

@@ -40,8 +40,11 @@ struct link_ready {
 
 struct link;
 
-/* Starts the other process as this program with these arguments, and waits until it listens. -errno with fail() set. */
-int link_start(struct link **ret, char **argv, const struct link_hello *hello);
+/*
+ * Starts the other process as this program with these arguments, so urgent, and waits until it listens. -errno with
+ * fail() set.
+ */
+int link_start(struct link **ret, char **argv, const struct link_hello *hello, int nice);
 /* Never waits. False: it was dropped. */
 bool link_send(struct link *link, enum link_kind kind, const void *head, size_t head_len, const void *rest, size_t len);
 /* Sends what is queued; sees whether the other one has died, and starts it again, not too often. */

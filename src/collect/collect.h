@@ -44,9 +44,10 @@ struct collect_options {
 	bool measure;             /* how long the program runs */
 	bool debug;               /* let the loader speak */
 	uint64_t max_stacks, ring_bytes, drain_ms, unwind_bytes;
-	bool windows;        /* it is taken out piece by piece: collect/part.h */
-	uint64_t max_counts; /* distinct counts between two fetches; 0: fitted to the rate and max_stacks */
-	uint64_t begun_ns;   /* when wick began, monotonic */
+	bool windows;          /* it is taken out piece by piece: collect/part.h */
+	uint64_t max_counts;   /* distinct counts between two fetches; 0: fitted to the rate and max_stacks */
+	uint64_t begun_ns;     /* when wick began, monotonic */
+	struct opener *opener; /* who opens the events; NULL: whoever collects */
 };
 
 struct collect;

@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -36,6 +35,7 @@
 #include "collect/refused.h"
 #include "collect/sampler.h"
 #include "proc/process.h"
+#include "worker/opener.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
 #define ONLINE_EVERY NS_PER_SEC
@@ -64,6 +64,7 @@ struct tick {
 
 struct ticks {
 	struct sampler *sampler;
+	struct opener *opener;
 	struct tick *cpus;
 	unsigned int cpus_len;
 	uint64_t period;
@@ -111,16 +112,10 @@ static void read_online(struct ticks *ticks)
 
 static int open_event(const struct ticks *ticks, unsigned int cpu)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = ticks->clock ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
-		.config = ticks->clock ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_HW_CPU_CYCLES,
-		.sample_period = ticks->cpus[cpu].period,
-		.freq = ticks->frequency,
-	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return opener_open(ticks->opener, &(struct event){ .period = ticks->cpus[cpu].period,
+							   .cpu = cpu,
+							   .clock = ticks->clock,
+							   .frequency = ticks->frequency });
 }
 
 static uint64_t next_random(struct ticks *ticks)
@@ -247,6 +242,7 @@ int ticks_open(struct ticks **ret, struct sampler *sampler, const struct collect
 		return -ENOMEM;
 	*ret = ticks;
 	ticks->sampler = sampler;
+	ticks->opener = options->opener;
 	ticks->cpus_len = sampler_cpus(sampler);
 	ticks->cpus = calloc(ticks->cpus_len, sizeof(*ticks->cpus));
 	ticks->idle_us = calloc(ticks->cpus_len, sizeof(*ticks->idle_us));

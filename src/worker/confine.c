@@ -54,39 +54,50 @@ static const unsigned int refused[] = {
 #endif
 };
 
+/* What opens events asks for one thing. */
+static const unsigned int opening[] = {
+	SYS_perf_event_open, SYS_recvmsg, SYS_sendmsg, SYS_close, SYS_exit_group, SYS_rt_sigreturn, SYS_restart_syscall,
+};
+
 #define ALLOWED (sizeof(allowed) / sizeof(*allowed))
 #define REFUSED (sizeof(refused) / sizeof(*refused))
-#define PROGRAM (ALLOWED + REFUSED + 7)
+#define OPENING (sizeof(opening) / sizeof(*opening))
+#define PROGRAM_MAX (ALLOWED + REFUSED + 7)
 
 static struct sock_filter jump_if(unsigned int call, size_t over)
 {
 	return (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, (unsigned char)over, 0);
 }
 
-static int allow_calls(void)
+/* Lists no longer than those of the worker. */
+static int allow_calls(const unsigned int *good, size_t goods, const unsigned int *bad, size_t bads)
 {
-	struct sock_filter program[PROGRAM];
-	struct sock_fprog filter = { .len = PROGRAM, .filter = program };
-	size_t at = 0;
+	size_t len = goods + bads + 7, at = 0;
+	struct sock_filter program[PROGRAM_MAX];
+	struct sock_fprog filter = { .len = (unsigned short)len, .filter = program };
 
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
 	program[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CONFINE_ARCH, 1, 0);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < ALLOWED; i++, at++)
-		program[at] = jump_if(allowed[i], PROGRAM - 1 - (at + 1));
-	for (size_t i = 0; i < REFUSED; i++, at++)
-		program[at] = jump_if(refused[i], PROGRAM - 2 - (at + 1));
+	for (size_t i = 0; i < goods; i++, at++)
+		program[at] = jump_if(good[i], len - 1 - (at + 1));
+	for (size_t i = 0; i < bads; i++, at++)
+		program[at] = jump_if(bad[i], len - 2 - (at + 1));
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOENT);
 	program[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -errno : 0;
 }
 
-static int drop_capabilities(void)
+/* All but those of `keep`, a bit each. */
+static int drop_capabilities(uint64_t keep)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	struct __user_cap_data_struct left[_LINUX_CAPABILITY_U32S_3] = {
+		{ .effective = (uint32_t)keep, .permitted = (uint32_t)keep },
+		{ .effective = (uint32_t)(keep >> 32), .permitted = (uint32_t)(keep >> 32) },
+	};
 
 	for (int capability = 0; capability <= 63; capability++)
 		prctl(PR_CAPBSET_DROP, capability, 0, 0,
@@ -97,7 +108,7 @@ static int drop_capabilities(void)
 		(void)!setresgid(NOBODY, NOBODY, NOBODY);
 		(void)!setresuid(NOBODY, NOBODY, NOBODY);
 	}
-	return syscall(SYS_capset, &head, none) ? -errno : 0;
+	return syscall(SYS_capset, &head, left) ? -errno : 0;
 }
 
 static int limit(int resource, rlim_t value)
@@ -119,7 +130,7 @@ static void close_all_but(int keep)
 			close(fd);
 }
 
-int confine_user(int keep, const char *name, int signal)
+static int confine_to(int keep, const char *name, int signal, uint64_t capabilities)
 {
 	int err;
 
@@ -128,11 +139,23 @@ int confine_user(int keep, const char *name, int signal)
 	close_all_but(keep);
 	err = limit(RLIMIT_CORE, 0);
 	err = err ? err : limit(RLIMIT_NOFILE, CONFINE_FDS);
-	err = err ? err : drop_capabilities();
+	err = err ? err : drop_capabilities(capabilities);
 	if (err)
 		return err;
 	prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); /* forgotten when the user changes */
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
+}
+
+int confine_user(int keep, const char *name, int signal)
+{
+	return confine_to(keep, name, signal, 0);
+}
+
+int confine_opener(int keep)
+{
+	int err = confine_to(keep, "wick-opener", SIGKILL, (uint64_t)1 << CAP_SYS_ADMIN);
+
+	return err ? err : allow_calls(opening, OPENING, NULL, 0);
 }
 
 int confine(int keep, uint64_t memory_bytes)
@@ -145,7 +168,7 @@ int confine(int keep, uint64_t memory_bytes)
 	(void)memory_bytes;
 #endif
 	err = err ? err : confine_user(keep, "wick-worker", SIGKILL);
-	return err ? err : allow_calls();
+	return err ? err : allow_calls(allowed, ALLOWED, refused, REFUSED);
 }
 
 int confine_cpu(unsigned int seconds)

@@ -11,6 +11,9 @@ int confine(int keep, uint64_t memory_bytes);
 /* The part of it that leaves files and network: another user, no capabilities. The signal comes when we end. */
 int confine_user(int keep, const char *name, int signal);
 
+/* The process of worker/opener.h: CAP_SYS_ADMIN, and no system call that could use it but perf_event_open. */
+int confine_opener(int keep);
+
 /* Seconds of CPU from now on, until the kernel ends the process. */
 int confine_cpu(unsigned int seconds);
 

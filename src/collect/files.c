@@ -117,12 +117,40 @@ int files_open_program(struct sampler *sampler, uint32_t pid, uint64_t id)
 	return err ? err : fd;
 }
 
-/* A path below a root that it cannot leave. */
-static int open_below(int root, const char *path)
+/* As openat2 would, part by part, where no part is a link. */
+static int open_plainly(int root, const char *path)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
+
+	for (path += strspn(path, "/"); at >= 0 && *path; path += strspn(path, "/")) {
+		size_t len = strcspn(path, "/");
+		char part[NAME_MAX + 1];
+		int next = -1;
+
+		if (len < sizeof(part)) {
+			memcpy(part, path, len);
+			part[len] = 0;
+			errno = ELOOP;
+			if (strcmp(part, "..") != 0)
+				next = openat(at, part, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+		} else {
+			errno = ENAMETOOLONG;
+		}
+		close(at);
+		at = next;
+		path += len;
+	}
+	return at;
+}
+
+int files_open_below(int root, const char *path, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	autoclose int handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
+	if (handle < 0 && errno == ENOSYS) /* refused by systemd's RestrictSUIDSGID=, and not in Linux before 5.6 */
+		handle = open_plainly(root, path);
 	return handle < 0 ? -errno : files_reopen(handle);
 }
 
@@ -136,7 +164,7 @@ static int open_by_id(int root, const unsigned char *id, size_t len)
 	for (size_t i = 0; i < len; i++)
 		at += (size_t)snprintf(path + at, sizeof(path) - at, i ? "%02x" : "%02x/", id[i]);
 	snprintf(path + at, sizeof(path) - at, ".debug");
-	return open_below(root, path);
+	return files_open_below(root, path, 0);
 }
 
 static int open_by_link(int root, const char *path, const struct symbols_debug *debug)
@@ -151,7 +179,7 @@ static int open_by_link(int root, const char *path, const struct symbols_debug *
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && fd < 0; i++)
 		if ((size_t)snprintf(whole, sizeof(whole), places[i], (int)(slash - path), path, debug->link) <
 		    sizeof(whole))
-			fd = open_below(root, whole);
+			fd = files_open_below(root, whole, 0);
 	return fd;
 }
 
@@ -164,7 +192,7 @@ static int open_by_alt_link(int root, const char *link)
 	if (!common || strstr(common, "/../"))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/usr/lib/debug%s", common);
-	return open_below(root, path);
+	return files_open_below(root, path, 0);
 }
 
 /* Our root, then that of the process. -errno of opening it, or if there is no more. */

@@ -33,4 +33,7 @@ bool files_raise_limit(void);
 int files_open_regular(const char *path, int flags);
 int files_reopen(int handle); /* the same for an O_PATH descriptor */
 
+/* The same for a path below a root that it cannot leave; O_NOFOLLOW in `flags` is for its last part. */
+int files_open_below(int root, const char *path, int flags);
+
 #endif

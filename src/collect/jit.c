@@ -9,12 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -57,19 +55,9 @@ static int check_owner(int fd, uint32_t pid)
 	return file.st_uid == process.st_uid || !file.st_uid ? 0 : -EACCES;
 }
 
-/* As openat2 would, in a /tmp that is no link. */
-static int open_plainly(int root, const char *path)
-{
-	autoclose int tmp = openat(root, "tmp", O_PATH | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
-
-	return tmp < 0 ? -1 : openat(tmp, path + strlen("tmp/"), O_PATH | O_CLOEXEC | O_NOFOLLOW);
-}
-
 static int open_perf_map(uint32_t pid, uint32_t inner)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	autoclose int root = -1, handle = -1;
+	autoclose int root = -1;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/root", pid);
@@ -77,10 +65,7 @@ static int open_perf_map(uint32_t pid, uint32_t inner)
 	if (root < 0)
 		return -errno;
 	snprintf(path, sizeof(path), "tmp/perf-%u.map", inner);
-	handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	if (handle < 0 && errno == ENOSYS) /* systemd's RestrictSUIDSGID= refuses it: without any link, then */
-		handle = open_plainly(root, path);
-	return handle < 0 ? -errno : files_reopen(handle);
+	return files_open_below(root, path, O_NOFOLLOW);
 }
 
 static int open_jitdump(uint32_t pid, uint32_t inner)

@@ -78,10 +78,17 @@ stolen() {
 	awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { print $9 / hz }' /proc/stat
 }
 
-# as_many NAME SAMPLES HZ CPU STOLEN SHARE: as many samples as CPU seconds ask for, give or take a share. In time that is
-# stolen the clock may tick on or stand still, and it may be counted as somebody's CPU time or not.
+# as_many NAME SAMPLES HZ CPU [MOST] SECONDS STOLEN SHARE: as many samples as CPU seconds ask for, give or take a share and
+# what is left to chance: who has a CPU for a part f of the SECONDS that there are is met by n ticks, give or take the root
+# of n * (1 - f); five times that. In time that is stolen the clock may tick on or stand still, and it may be counted as
+# somebody's CPU time or not. MOST: the CPU time is only known to be between two values.
 as_many() {
-	holds "$1" "$2 > (1 - $6) * $3 * ($4 - $5) && $2 < (1 + $6) * $3 * ($4 + $5)"
+	if [ $# -eq 7 ]; then set -- "${@:1:4}" "$4" "${@:5}"; fi
+	holds "$1" "my (\$n, \$hz, \$least, \$most, \$time, \$stolen, \$share) = ($2, $3, $4, $5, $6, $7, $8);
+		my \$busy = \$time > 0 ? \$most / \$time : 0;
+		my \$chance = 5 * sqrt(\$hz * \$most * (\$busy < 1 ? 1 - \$busy : 0)) + 2;
+		\$least > 0 && \$n > (1 - \$share) * \$hz * (\$least - \$stolen) - \$chance
+			&& \$n < (1 + \$share) * \$hz * (\$most + \$stolen) + \$chance"
 }
 
 # skip NAME WHY: only for what the machine cannot do
@@ -167,6 +174,32 @@ ticks() {
 
 burned() {
 	[ "$(ticks "$1")" -ge "$2" ]
+}
+
+# meter FILE PID: writes in the background, again and again, the CPU time of a process and the moments of the monotonic
+# clock between which it was so, all in microseconds: "MOMENT MOMENT CPU"
+meter() {
+	start "$1" perl -MTime::HiRes=clock_gettime,usleep,CLOCK_MONOTONIC -e '
+		$| = 1;
+		sub us { int(1e6 * clock_gettime($_[0])) }
+		my $clock = -8 * (1 + $ARGV[0]) + 2; # of the CPU time of that process
+		for (;;) {
+			my ($before, $cpu, $after) = (us(CLOCK_MONOTONIC), us($clock), us(CLOCK_MONOTONIC));
+			last if $cpu < 0;
+			print "$before $after $cpu\n";
+			usleep 4000;
+		}' "$2"
+	wait_for 20 test -s "$1"
+}
+
+# metered FILE FROM TO: "LEAST MOST", the CPU seconds from one moment of the monotonic clock to another that a meter saw
+metered() {
+	awk -v from="$2" -v to="$3" '
+		$2 <= from { before = $3 }
+		$1 >= from && from_here == "" { from_here = $3 }
+		$2 <= to { to_here = $3 }
+		$1 >= to && after == "" { after = $3 }
+		END { printf "%.6f %.6f\n", (to_here - from_here) / 1e6, after == "" ? 0 : (after - before) / 1e6 }' "$1"
 }
 
 # run COMMAND...: its exit in $status, its words in $T/stdout and $T/stderr

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the events of a profile, one a line: microseconds on the monotonic clock, name of the process, separated by a
- * tab. For tests that compare what was sampled with what happened at that time: listevents FILE.wick
+ * Prints the events of a profile, one a line: microseconds on the monotonic clock, name of the process, names of the
+ * functions from the leaf to the root (? where there is none, `;` between), separated by tabs. For tests that compare
+ * what was sampled with what happened at that time: listevents FILE.wick
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,18 @@
 #include "base/text.h"
 #include "cmd/input.h"
 #include "profile/profile.h"
+
+static void add_functions(struct buf *out, const struct profile *profile, uint32_t stack)
+{
+	for (uint32_t node = stack; node; node = profile_node(profile, node)->parent) {
+		uint32_t name = profile_frame(profile, profile_node(profile, node)->frame)->name;
+		size_t len;
+		const char *text = profile_text(profile, name, &len);
+
+		text_escape(out, name ? text : "?", name ? len : 1, "\t;");
+		buf_addc(out, ';');
+	}
+}
 
 int main(int argc, char **argv)
 {
@@ -32,6 +45,8 @@ int main(int argc, char **argv)
 
 		buf_addf(&out, "%" PRIu64 "\t", profile_meta(profile)->start_us + event->time_us);
 		text_escape(&out, comm, len, "\t");
+		buf_addc(&out, '\t');
+		add_functions(&out, profile, profile_sample(profile, event->sample)->stack);
 		buf_addc(&out, '\n');
 	}
 	profile_free(profile);

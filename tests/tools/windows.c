@@ -4,9 +4,10 @@
  *
  * Each window becomes FOLDER/N.wick, from 1 on. Lines on standard output, fields separated by blanks:
  *   window N from_ms to_ms fired taken counted lost left_out missed expected samples events unnamed seconds from_us
- *     to_us
- *     times are since 1970, the last two of the monotonic clock; samples and events: those in the profile; unnamed:
- *     frames that should have a name; seconds: samples handed out second by second since the window before
+ *     to_us held_ms
+ *     times are since 1970, those in us of the monotonic clock; samples and events: those in the profile; unnamed:
+ *     frames that should have a name; seconds: samples handed out second by second since the window before; held: for
+ *     how long this process waited for a CPU, or its machine for its host, since the window before was handed out
  *   late N                     frames that got their names late
  *   log TEXT                   what the library says
  *   used cpu_us max_rss_kb worker_rss_kb seconds
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -31,7 +33,28 @@ struct state {
 	const char *folder;
 	unsigned int count;
 	uint64_t seconds; /* samples in those since the last window */
+	uint64_t held_ms; /* until the last window */
 };
+
+/* A number of a file of /proc, in ms: the field of that number of its first line. 0 if there is none. */
+static uint64_t proc_ms(const char *path, unsigned int number, uint64_t per_ms)
+{
+	FILE *file = fopen(path, "r");
+	char word[64] = "";
+
+	for (unsigned int i = 0; file && i <= number; i++)
+		if (fscanf(file, "%63s", word) != 1)
+			word[0] = '\0';
+	if (file)
+		fclose(file);
+	return per_ms ? strtoull(word, NULL, 10) / per_ms
+		      : strtoull(word, NULL, 10) * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+static uint64_t held_ms(void)
+{
+	return proc_ms("/proc/self/schedstat", 1, NS_PER_MS) + proc_ms("/proc/stat", 8, 0);
+}
 
 static uint64_t group_sum(const struct profile *profile, const char *group)
 {
@@ -117,9 +140,10 @@ static int sealed(void *arg, struct profile *window)
 	       group_sum(window, "left_out"), profile_counter_value(window, "note", "missed"), meta->expected);
 	printf(" %" PRIu64 " %u %u %" PRIu64, samples_of(window), profile_count(window, PROFILE_EVENTS) - 1,
 	       unnamed_in(window), state->seconds);
-	printf(" %" PRIu64 " %" PRIu64 "\n", meta->start_us,
-	       meta->start_us + (uint64_t)(meta->duration_ns / NS_PER_US));
+	printf(" %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", meta->start_us,
+	       meta->start_us + (uint64_t)(meta->duration_ns / NS_PER_US), held_ms() - state->held_ms);
 	fflush(stdout);
+	state->held_ms = held_ms();
 	state->seconds = 0;
 	profile_free(window);
 	return err;
@@ -175,6 +199,7 @@ int main(int argc, char **argv)
 	}
 	signal(SIGTERM, on_signal);
 	state.folder = argv[1];
+	state.held_ms = held_ms();
 	err = record_parse(&options, argc - 3, argv + 3);
 	err = err ? err : record_to_collect(&options, &collect, &lists);
 	collect.max_stacks = options.max_stacks ? collect.max_stacks : 0;

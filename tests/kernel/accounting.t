@@ -82,7 +82,7 @@ is 'events and a small ring: each is there or counted as lost' "$(($(events_in "
 	"$(stat_of "$T/x.json" .samples.counted)"
 stop "$load"
 
-start "$T/storm" "$PROGS/storm" 12 3
+start "$T/storm" "$PROGS/storm" 200 3
 load=$started
 ok 'a storm of forks: runs' record -F 4999 2
 sums_hold 'a storm of forks' "$T/x.json" "$T/x.folded"
@@ -101,7 +101,7 @@ sums_hold 'all at once' "$T/x.json" "$T/x.folded"
 stop "$load"
 
 if command -v perf >/dev/null; then
-	start "$T/storm" "$PROGS/storm" 10 3
+	start "$T/storm" "$PROGS/storm" 200 3
 	load=$started
 	start /dev/null perf record -q -e cpu-clock -a -F 999 -o "$T/perf.data"
 	perf=$started

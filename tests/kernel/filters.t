@@ -109,7 +109,7 @@ shares_hold '-- COMMAND' "$T/x.folded" shares "$PROGS/shares"
 cpu=$(sed -n 's/^cpu //p' "$T/stdout")
 holds '-- COMMAND: its output is its own' "${cpu:-0} >= 1"
 as_many '-- COMMAND: all of its time was seen' "$(folded_sum "$T/x.folded" shares)" "$hz" "${cpu:-0}" \
-	"($after - $before)" 0.05
+	"$(sed -n 's/^seconds //p' "$T/stdout")" "($after - $before)" 0.05
 run "$WICK" record -F "$hz" -o "$T/x.folded" --stats "$T/x.json" -- "$PROGS/shares" -s 1 -f
 is '-- COMMAND with children: exit status' "$status" 0
 shares_hold '-- COMMAND with children' "$T/x.folded" shares "$PROGS/shares"

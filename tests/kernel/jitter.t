@@ -13,7 +13,7 @@ seen() {
 	perl -e "printf '%.4f', $(folded_sum "$T/x.folded" periodic) / ($(stat_of "$T/x.json" .fired) || 1)"
 }
 
-start "$T/periodic" "$PROGS/periodic" 99 28 0
+start "$T/periodic" "$PROGS/periodic" 99 200 0
 wait_for 10 grep -q periodic "/proc/$started/comm"
 
 share=$(seen 12)

@@ -5,7 +5,8 @@
  *
  *   short COUNT MILLISECONDS DIRECTORY
  *
- * Starts COUNT of them, two at a time, as links to itself in DIRECTORY; prints "started N" and "cpu SECONDS" of them.
+ * Starts COUNT of them, two at a time, as links to itself in DIRECTORY; prints "started N", "failed N", "cpu SECONDS"
+ * of them and "seconds SECONDS" that it took.
  */
 #include "prog.h"
 #include <string.h>
@@ -51,6 +52,7 @@ int main(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	unsigned int count, failed = 0, running = 0;
+	double begun;
 	int status;
 
 	if (argc == 2 && name[0] == 's' && name[1] >= '0' && name[1] <= '9')
@@ -66,6 +68,7 @@ int main(int argc, char **argv)
 		if (symlink("/proc/self/exe", path))
 			prog_die("symlink");
 	}
+	begun = prog_clock(CLOCK_MONOTONIC);
 	for (unsigned int i = 0; i < count || running;) {
 		char path[4096];
 
@@ -80,6 +83,7 @@ int main(int argc, char **argv)
 		failed += status != 0;
 		running--;
 	}
-	printf("started %u\nfailed %u\ncpu %.6f\n", count, failed, prog_cpu(RUSAGE_CHILDREN));
+	printf("started %u\nfailed %u\ncpu %.6f\nseconds %.6f\n", count, failed, prog_cpu(RUSAGE_CHILDREN),
+	       prog_clock(CLOCK_MONOTONIC) - begun);
 	return failed != 0;
 }

@@ -20,6 +20,7 @@ children=()
 undo=()
 status=0
 started=
+export held=0
 
 # ---- TAP ----
 
@@ -221,6 +222,36 @@ record() {
 	run "$WICK" record -o "$T/x.folded" --stats "$T/x.json" "$@"
 	if [ "$status" -ne 0 ]; then
 		diag "wick record $* ended with $status: $(cat "$T/stderr")"
+		return 1
+	fi
+}
+
+# waited PID: milliseconds that wick and its worker have waited for a CPU while they had work
+waited() {
+	local pid
+	for pid in "$1" $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+		case $(cat "/proc/$pid/comm" 2>/dev/null) in wick*) cat "/proc/$pid/schedstat" 2>/dev/null ;; esac
+	done | awk '{ sum += $2 } END { printf "%d\n", sum / 1e6 }'
+}
+
+# record_held ARGUMENT...: as record; milliseconds that wick and its worker were held up in $held: they waited for a CPU, or
+# the machine for its host
+record_held() {
+	local before now
+	rm -f "$T/x.folded" "$T/x.json"
+	before=$(stolen)
+	held=0
+	start "$T/wick.out" "$WICK" record -o "$T/x.folded" --stats "$T/x.json" "$@"
+	until gone "$started"; do
+		now=$(waited "$started")
+		held=$((now > held ? now : held))
+		read -rt 0.02 <> <(:)
+	done
+	wait "$started"
+	status=$?
+	held=$(perl -e "print int($held + 1000 * ($(stolen) - $before))")
+	if [ "$status" -ne 0 ]; then
+		diag "wick record $* ended with $status: $(cat "$T/wick.out")"
 		return 1
 	fi
 }

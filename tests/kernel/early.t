@@ -43,15 +43,23 @@ chmod +x runs
 for libraries in '' "$others"; do
 	name="${libraries:+a hundred}"
 	name="${name:-two} libraries"
-	ok "$name: runs" record -F 999 -- ./runs "$libraries"
+	ok "$name: runs" record_held -F 999 -- ./runs "$libraries"
+	diag "held up for $held ms"
 	sums_hold "$name" x.json x.folded
-	holds "$name: whole from the first sample on" "$(perl -ne '
+	# While wick gets no CPU, it cannot fetch what waits for a table, nor open files that are about to go. There is room for
+	# some of that; the rest says that the table was not there, and is no more than what was sampled meanwhile.
+	holds "$name: whole from the first sample on" "$(held=$held perl -ne '
 		s/ (\d+)$// or next;
 		my $n = $1;
 		next unless /^many;.*;spin(;|$)/;
 		$all += $n;
+		$late += $n if /^many;\[incomplete: no_table\];/;
 		$whole += $n if /^many;_start;.*;main;through;spin(;|$)/;
-		END { printf "%d > 500 && %d >= 0.99 * %d", $all // 0, $whole // 0, $all // 0 }' x.folded)"
+		END {
+			my $most = 999 * $ENV{held} / 1000;
+			my $excused = ($late // 0) < $most ? $late // 0 : $most;
+			printf "%d > 500 && %d + %d >= 0.99 * %d", $all // 0, $whole // 0, $excused, $all // 0;
+		}' x.folded)" || diag "$(grep '^many;' x.folded | grep -v ';main;through;spin' | head -3)"
 done
 
 finish

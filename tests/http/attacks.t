@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$T/cwd" && cd "$T/cwd" || exit 1
-serve request_ms=1000 idle_ms=2000 origin=https://www.speedscope.app host=wick.example "$BUSY"
+serve request_ms=3000 idle_ms=6000 origin=https://www.speedscope.app host=wick.example "$BUSY"
 
 # ---- Names of this server ----
 
@@ -78,29 +78,9 @@ is "a body without end" "$(speak 20 'print $s "POST /login HTTP/1.1\r\nHost: loc
 is "a length that is none" "$(speak 20 'print $s "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n"; print status($s)')" 400
 still_serving sizes
 
-# ---- Slow clients: a byte now and then, for as long as they are let ----
-
-drip='
-	my ($head) = @_;
-	print $s $head;
-	while (1) {
-		my $rin = "";
-		vec($rin, fileno($s), 1) = 1;
-		if (select($rin, undef, undef, 0.1)) { last unless sysread($s, my $got, 4096) }
-		syswrite($s, "a") or last;
-	}
-	print "ended";'
-is "a header, byte by byte" "$(speak 30 "@_ = (qq(GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ));$drip")" ended
-is "a body, byte by byte" "$(speak 30 "@_ = (qq(POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n));$drip")" ended
-is "nothing at all" "$(speak 30 'print defined(scalar <$s>) ? "?" : "ended"')" ended
-is "nothing more" "$(speak 30 'print $s "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"; print status($s), " "; 1 while <$s>; print "ended"')" '200 ended'
-still_serving "slow clients"
-code "$url/metrics" >"$T/code"
-holds "they are counted" "$(sed -n 's/^wick_http_timeouts_total //p' "$T/body") >= 3"
-
 # ---- Bytes that are no request ----
 
-speak 20 'srand 1; for (1 .. 50) { my $s = dial(); print $s map { chr rand 256 } 1 .. rand 2000; shutdown $s, 1; 1 while <$s> }' >"$T/out"
+speak 120 'srand 1; for (1 .. 50) { my $s = dial(); print $s map { chr rand 256 } 1 .. rand 2000; shutdown $s, 1; 1 while <$s> }' >"$T/out"
 is "noise" "$(cat "$T/out")" ''
 is "a TLS greeting" "$(speak 20 'print $s "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "a" x 500, "\r\n\r\n"; print status($s) =~ /^(400|closed)$/ ? "refused" : "taken"')" refused
 still_serving noise
@@ -121,10 +101,36 @@ is "query strings at random" "$(speak 120 '
 	}')" ''
 still_serving "query strings"
 
-is "nothing was written" "$(find "$T/cwd" -mindepth 1)" ''
-is "nothing was said" "$(cat "$T/server.err")" ''
-kill -TERM "$server"
-ok "it ends when told to" wait_for 20 gone "$server"
-wait "$server"
-is "and ends well" "$?" 0
+# ended NAME: the server has kept quiet, and ends in order
+ended() {
+	is "$1: nothing was written" "$(find "$T/cwd" -mindepth 1)" ''
+	is "$1: nothing was said" "$(cat "$T/server.err")" ''
+	kill -TERM "$server"
+	ok "$1: it ends when told to" wait_for 20 gone "$server"
+	wait "$server"
+	is "$1: and ends well" "$?" 0
+}
+ended "fast clients"
+
+# ---- Slow clients: a byte now and then, for as long as they are let: by a server that has less patience than others need ----
+
+serve request_ms=2000 idle_ms=3000 "$BUSY"
+drip='
+	my ($head) = @_;
+	print $s $head;
+	while (1) {
+		my $rin = "";
+		vec($rin, fileno($s), 1) = 1;
+		if (select($rin, undef, undef, 0.1)) { last unless sysread($s, my $got, 4096) }
+		syswrite($s, "a") or last;
+	}
+	print "ended";'
+is "a header, byte by byte" "$(speak 30 "@_ = (qq(GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ));$drip")" ended
+is "a body, byte by byte" "$(speak 30 "@_ = (qq(POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n));$drip")" ended
+is "nothing at all" "$(speak 30 'print defined(scalar <$s>) ? "?" : "ended"')" ended
+is "nothing more" "$(speak 30 'print $s "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"; print status($s), " "; 1 while <$s>; print "ended"')" '200 ended'
+still_serving "slow clients"
+code "$url/metrics" >"$T/code"
+holds "they are counted" "$(sed -n 's/^wick_http_timeouts_total //p' "$T/body") >= 3"
+ended "slow clients"
 finish

@@ -59,9 +59,9 @@ const text = (page, selector) => page.locator(selector).evaluate((element) => el
 const has = (page, selector) => page.locator(selector).count().then((count) => count > 0);
 const picture = (page, name) => page.screenshot({ path: join(state.pictures, name + ".png") });
 
-// Asks until the answer is yes, or ten seconds are over. (The policy forbids what playwright would wait with.)
+// Asks until the answer is yes, or a minute is over. (The policy forbids what playwright would wait with.)
 async function until(page, question, argument) {
-	const deadline = Date.now() + 10000;
+	const deadline = Date.now() + 60000;
 	while (!await page.evaluate(question, argument))
 		if (Date.now() > deadline)
 			throw new Error("still not so: " + question);

@@ -250,8 +250,9 @@ stop "$inlined"
 # ---- exec ----
 ok 'exec: runs' record -F "$hz" -- "$PROGS/exec-alpha" 200 4 "$PROGS/exec-beta"
 is 'exec: names of the program that ran' "$(grep -E '^exec-(alpha;.*;spin_beta|beta;.*;spin_alpha)' x.folded | head -3)" ''
-holds 'exec: the first' "$(path_share x.folded exec-alpha ';main;spin_alpha;') > 0.75"
-holds 'exec: the second' "$(path_share x.folded exec-beta ';main;spin_beta;') > 0.75"
+# Of those in the files themselves: what exec and the loader take beside it depends on the machine.
+holds 'exec: the first' "$(path_share x.folded exec-alpha ';main;spin_alpha;' '^(spin|main|decoy)|^exec-') > 0.95"
+holds 'exec: the second' "$(path_share x.folded exec-beta ';main;spin_beta;' '^(spin|main|decoy)|^exec-') > 0.95"
 
 # ---- gone before it is named, its file too ----
 build ended

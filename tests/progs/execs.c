@@ -3,9 +3,9 @@
  * A storm of fork and exec: short processes at a steady rate, under a few dozen names. Process eN runs in
  * spin_<N modulo 4> and nowhere else.
  *
- *   execs SECONDS RATE DIRECTORY
+ *   execs SECONDS RATE DIRECTORY [LEAST]
  *
- * Starts them as links to itself in DIRECTORY; when the machine cannot keep up it starts them as fast as it can. Prints
+ * Until the time is over, and LEAST of them have been started. Starts them as links to itself in DIRECTORY; when the machine cannot keep up it starts them as fast as it can. Prints
  * "started N", "failed N", "cpu SECONDS" of them and "seconds SECONDS" that it took.
  */
 #include "prog.h"
@@ -81,25 +81,26 @@ static void sleep_until(double when)
 int main(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
-	unsigned long started = 0, failed = 0;
+	unsigned long started = 0, failed = 0, least;
 	unsigned int running = 0;
 	double begun, seconds, rate;
 	char path[4096];
 
 	if (argc == 1 && name[0] == 'e' && name[1] >= '0' && name[1] <= '9')
 		return child(name);
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
 	prog_begin();
 	seconds = atof(argv[1]);
 	rate = atof(argv[2]);
+	least = argc == 5 ? strtoul(argv[4], NULL, 10) : 0;
 	for (unsigned long i = 0; i < NAMES; i++) {
 		path_of(path, sizeof(path), argv[3], i);
 		if (symlink("/proc/self/exe", path))
 			prog_die("symlink");
 	}
 	begun = prog_clock(CLOCK_MONOTONIC);
-	while (prog_clock(CLOCK_MONOTONIC) < begun + seconds) {
+	while (prog_clock(CLOCK_MONOTONIC) < begun + seconds || started < least) {
 		sleep_until(begun + (double)started / rate);
 		path_of(path, sizeof(path), argv[3], started++);
 		spawn(path);

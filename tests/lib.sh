@@ -209,7 +209,7 @@ run() {
 		export -f "${1?}"
 		set -- bash -c '"$@"' - "$@"
 	fi
-	timeout -k 5 60 "$@" >"$T/stdout" 2>"$T/stderr"
+	timeout -k 5 180 "$@" >"$T/stdout" 2>"$T/stderr"
 	status=$?
 	return 0
 }
@@ -261,6 +261,22 @@ record_start() {
 	rm -f "$T/x.folded" "$T/x.json"
 	start "$T/wick.out" "$WICK" record -o "$T/x.folded" --stats "$T/x.json" "$@"
 	wait_for 20 sampling "$started"
+}
+
+# record_until PID[,PID]... TICKS ARGUMENT...: the same, until each of these processes has used so many hundredths of a
+# second of CPU time meanwhile. The first of them is in $started afterwards.
+record_until() {
+	local pids=${1//,/ } ticks=$2 wick pid goals=()
+	shift 2
+	record_start "$@" || return 1
+	wick=$started
+	for pid in $pids; do goals+=("$pid $(($(ticks "$pid") + ticks))"); done
+	# shellcheck disable=SC2086 # a pid, and its goal
+	for pid in "${goals[@]}"; do wait_for 120 burned $pid; done
+	end "$wick"
+	started=${pids%% *}
+	[ "$status" -eq 0 ] || diag "wick record $* ended with $status: $(cat "$T/wick.out")"
+	return "$status"
 }
 
 # A process that has perf events and is past its set-up: it sleeps between drains.

@@ -16,6 +16,7 @@ begin=${EPOCHREALTIME/./}
 ok '10,000 processes: runs' record_held -F 999 1
 holds '10,000 processes: hardly longer than without' "(${EPOCHREALTIME/./} - $begin) / 1e6 - $held / 1e3 < 6"
 sums_hold '10,000 processes' "$T/x.json" "$T/x.folded"
+ok '10,000 processes, until one of them has done some work: runs' record_until "$load" 30 -F 999
 shares_hold '10,000 processes' "$T/x.folded" in-crowd "$PROGS/shares"
 holds '10,000 processes: within 64 MB' "$(stat_of "$T/x.json" .self.max_rss_bytes) < 64 << 20"
 ok '10,000 processes, children of one: runs' record -F 999 -p "$crowd" --children 1

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 hz=1499
-seconds=1.5
+enough=75 # hundredths of a second of CPU time
 
 # only NAME COMM...: no other names in the profile than these
 only() {
@@ -22,7 +22,7 @@ start /dev/null "$PROGS/shares-pad" -n bystander
 bystander=$started
 
 start /dev/null "$PROGS/shares" -n by-pid-fifteen-
-ok '-p: runs' record -F "$hz" -p "$started" "$seconds"
+ok '-p: runs' record_until "$started" "$enough" -F "$hz" -p "$started"
 shares_hold '-p' "$T/x.folded" by-pid-fifteen- "$PROGS/shares"
 only '-p' by-pid-fifteen-
 sums_hold '-p' "$T/x.json" "$T/x.folded"
@@ -31,12 +31,12 @@ is '-p: the process is listed with its program' \
 	"$(stat_of "$T/x.json" ".processes[] | select(.pid == $started) | .comm + \" \" + .exe")" \
 	"by-pid-fifteen- $(readlink -f "$PROGS/shares")"
 
-ok '-p with two pids: runs' record -F "$hz" -p "$started,$bystander" "$seconds"
+ok '-p with two pids: runs' record_until "$started,$bystander" "$enough" -F "$hz" -p "$started,$bystander"
 shares_hold '-p with two pids' "$T/x.folded" by-pid-fifteen- "$PROGS/shares"
 shares_hold '-p with two pids, the second' "$T/x.folded" bystander "$PROGS/shares-pad"
 only '-p with two pids' by-pid-fifteen- bystander
 
-ok '-n: runs' record -F "$hz" -n by-pid-fifteen- "$seconds"
+ok '-n: runs' record_until "$started" "$enough" -F "$hz" -n by-pid-fifteen-
 shares_hold '-n' "$T/x.folded" by-pid-fifteen- "$PROGS/shares"
 only '-n' by-pid-fifteen-
 ok '-n, more than the kernel keeps of a name: runs' record -F "$hz" -n by-pid-fifteen-and-more 0.5
@@ -51,10 +51,10 @@ tid_of() {
 }
 wait_for 10 tid_of "$threads" shares-t1
 tid=$(tid_of "$threads" shares-t1)
-ok '-t: runs' record -F "$hz" -t "$tid" "$seconds"
+ok '-t: runs' record_until "$threads" $((2 * enough)) -F "$hz" -t "$tid"
 shares_hold '-t' "$T/x.folded" shares-t1 "$PROGS/shares"
 only '-t' shares-t1
-ok '-p with threads: runs' record -F "$hz" -p "$threads" "$seconds"
+ok '-p with threads: runs' record_until "$threads" $((2 * enough)) -F "$hz" -p "$threads"
 shares_hold '-p with threads, the first' "$T/x.folded" shares-t0 "$PROGS/shares"
 shares_hold '-p with threads, the second' "$T/x.folded" shares-t1 "$PROGS/shares"
 only '-p with threads' shares-t0 shares-t1
@@ -68,7 +68,7 @@ if [ -n "$cgroups" ]; then
 	mkdir -p "$group/below"
 	start /dev/null bash -c 'echo $$ >"$1/below/cgroup.procs" && exec "$2" -n in-group' - "$group" "$PROGS/shares"
 	wait_for 10 grep -q in-group "/proc/$started/comm"
-	ok '--cgroup, one above it: runs' record -F "$hz" --cgroup "$group" "$seconds"
+	ok '--cgroup, one above it: runs' record_until "$started" "$enough" -F "$hz" --cgroup "$group"
 	shares_hold '--cgroup' "$T/x.folded" in-group "$PROGS/shares"
 	only '--cgroup' in-group
 	# A group of that name's beginning is another group.
@@ -85,7 +85,7 @@ stop "$bystander"
 start /dev/null taskset -c 0 "$PROGS/shares" -n on-cpu0
 first=$started
 start /dev/null taskset -c 1 "$PROGS/shares-pad" -n on-cpu1
-ok '-C: runs' record -F "$hz" -C 1 "$seconds"
+ok '-C: runs' record_until "$started" "$enough" -F "$hz" -C 1
 shares_hold '-C' "$T/x.folded" on-cpu1 "$PROGS/shares-pad"
 is '-C: nothing of the other CPU' "$(folded_sum "$T/x.folded" on-cpu0)" 0
 holds '-C: one CPU was expected to tick' \
@@ -93,7 +93,16 @@ holds '-C: one CPU was expected to tick' \
 stop "$first" "$started"
 
 start /dev/null "$PROGS/shares" -f
-ok '--children: runs' record -F "$hz" -p "$started" --children 4
+parent=$started
+# ended_children PID TICKS: has what they did, those that have ended, come to so much?
+ended_children() {
+	[ "$(awk '{ print $16 + $17 }' "/proc/$1/stat")" -ge "$2" ]
+}
+record_start -F "$hz" -p "$parent" --children
+wait_for 120 ended_children "$parent" "$(($(awk '{ print $16 + $17 }' "/proc/$parent/stat") + 100))"
+end "$started"
+is '--children: runs' "$status" 0
+started=$parent
 shares_hold '--children' "$T/x.folded" shares "$PROGS/shares"
 only '--children' shares
 holds '--children: several of them' "$(stat_of "$T/x.json" '[.processes[] | select(.comm == "shares")] | length') >= 4"

@@ -117,7 +117,7 @@ if [ -w "$steer" ] && [ "$(getconf _NPROCESSORS_ONLN)" -ge 2 ]; then
 	echo 1 >"$steer"
 	start /dev/null "$PROGS/udpflood" 1
 	make_idle 0
-	for _ in 1 2 3 4 5 6; do # until that CPU has no other work
+	for _ in {1..20}; do # until that CPU has no other work
 		ok 'softirq: runs' record -F 1499 -C 0 1
 		symbolize -k <"$T/x.folded" >"$T/named"
 		softirq=$(awk '/^swapper.*(net_rx_action|process_backlog|__napi_poll)/ { n += $NF } END { print n + 0 }' "$T/named")

@@ -14,7 +14,7 @@ tools=${WICK_TOOLS:-$tests_dir/../build/tests/tools}
 cut_windows() {
 	local window
 	rm -rf "$T/w" && mkdir "$T/w"
-	timeout -k 5 60 "$tools/windows" "$T/w" "$@" >"$T/lines" 2>"$T/stderr"
+	timeout -k 5 180 "$tools/windows" "$T/w" "$@" >"$T/lines" 2>"$T/stderr"
 	status=$?
 	[ "$status" -eq 0 ] || diag "windows $* ended with $status: $(cat "$T/stderr")"
 	: >"$T/all.folded"

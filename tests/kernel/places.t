@@ -12,12 +12,16 @@ hz=999
 start /dev/null "$PROGS/shares" -n places
 load=$started
 
-# works NAME [WRAPPER...]: wick, started by the wrapper, sees the load as it is
+# works NAME [WRAPPER...]: wick, started by the wrapper, sees the load as it is. Where that hardly gets a CPU, for longer
 works() {
-	local name=$1
+	local name=$1 seconds before
 	shift
-	rm -f "$T/x.folded" "$T/x.json"
-	run "$@" "$WICK" record -F "$hz" -p "$load" -o "$T/x.folded" --stats "$T/x.json" 1
+	for seconds in 1 5 20; do
+		rm -f "$T/x.folded" "$T/x.json"
+		before=$(ticks "$load")
+		run "$@" "$WICK" record -F "$hz" -p "$load" -o "$T/x.folded" --stats "$T/x.json" "$seconds"
+		burned "$load" "$((before + 40))" && break
+	done
 	is "$name: exit" "$status" 0 || diag "$(head -3 "$T/stderr")"
 	shares_hold "$name" "$T/x.folded" places "$PROGS/shares"
 }
@@ -50,7 +54,7 @@ mkdir "$T/out"
 run unshare -m bash -c '
 	mount --make-rprivate / && mount -t tmpfs none "$1/out" && mount --rbind /tmp /tmp && mount -o remount,bind,ro /tmp &&
 	! touch /tmp/wick-cannot 2>/dev/null || exit 9
-	"$2" record -F 999 -p "$3" -o "$1/out/x.folded" 1 && cat "$1/out/x.folded"' - "$T" "$WICK" "$load"
+	"$2" record -F 999 -p "$3" -o "$1/out/x.folded" 3 && cat "$1/out/x.folded"' - "$T" "$WICK" "$load"
 is '/tmp is read-only: exit' "$status" 0
 cp "$T/stdout" "$T/x.folded"
 shares_hold '/tmp is read-only' "$T/x.folded" places "$PROGS/shares"
@@ -59,7 +63,7 @@ shares_hold '/tmp is read-only' "$T/x.folded" places "$PROGS/shares"
 run unshare -pf --mount-proc bash -c '
 	"$3/shares" -n inside & inside=$!
 	echo "pid $inside"
-	"$2" record -F 999 -p "$inside" -o "$1/x.folded" --stats "$1/x.json" 1
+	"$2" record -F 999 -p "$inside" -o "$1/x.folded" --stats "$1/x.json" 3
 	status=$?
 	kill -KILL "$inside"
 	exit $status' - "$T" "$WICK" "$PROGS"
@@ -85,9 +89,11 @@ is 'pid namespace: a pid of the outside does not exist' "$status" 1
 # The other way round: a process in a namespace, seen from outside by its pid here.
 start "$T/ns" unshare -pf --kill-child "$PROGS/shares" -n deep-inside
 wait_for 10 pgrep -x deep-inside
-ok 'a process of a child namespace: runs' record -F "$hz" -p "$(pgrep -x deep-inside)" 1
+deep=$(pgrep -x deep-inside)
+namespace=$started
+ok 'a process of a child namespace: runs' record_until "$deep" 40 -F "$hz" -p "$deep"
 shares_hold 'a process of a child namespace' "$T/x.folded" deep-inside "$PROGS/shares"
-stop "$started"
+stop "$namespace"
 if pgrep -x deep-inside >/dev/null; then kill -KILL "$(pgrep -x deep-inside)"; fi
 
 # ---- Only the capabilities that are needed ----

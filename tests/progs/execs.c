@@ -5,8 +5,9 @@
  *
  *   execs SECONDS RATE DIRECTORY [LEAST]
  *
- * Until the time is over, and LEAST of them have been started. Starts them as links to itself in DIRECTORY; when the machine cannot keep up it starts them as fast as it can. Prints
- * "started N", "failed N", "cpu SECONDS" of them and "seconds SECONDS" that it took.
+ * Starts them as links to itself in DIRECTORY, until the time is over and LEAST of them have been started; when the
+ * machine cannot keep up it starts them as fast as it can. Prints "started N", "failed N", "cpu SECONDS" of them and
+ * "seconds SECONDS" that it took.
  */
 #include "prog.h"
 #include <errno.h>

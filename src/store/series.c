@@ -5,7 +5,7 @@
  *
  * The rows are read twice: once to see which curves are the greatest, once to fill those. So memory is that of the
  * curves that were asked for, however many processes there have been. Who ran how much is in the heads of windows;
- * bodies are read only for the curve of a function, and events only where buckets are shorter than windows.
+ * bodies are read only where stacks are asked for, and events only where buckets are shorter than windows.
  */
 #include "store/store.h"
 
@@ -18,6 +18,7 @@
 #include "base/fail.h"
 #include "base/intern.h"
 #include "base/span.h"
+#include "profile/filter.h"
 #include "profile/profile.h"
 #include "store/dict.h"
 #include "store/parts.h"
@@ -67,7 +68,7 @@ static uint32_t name_of_who(const struct series *series, const struct dict *dict
 	size_t len;
 
 	if (series->request->by == STORE_BY_LABEL)
-		return name_of_label(series, dict->model, who.labels ? who.labels : process->labels);
+		return name_of_label(series, dict->model, who.labels);
 	if (series->request->by != STORE_BY_PROCESS)
 		return 0;
 	text = profile_text(dict->model, process->comm ? process->comm : who.comm, &len);
@@ -327,9 +328,9 @@ static enum store_level level_for(const struct store_series_request *request)
 static int make_series(struct series *series)
 {
 	autofree struct store_row *rows = NULL;
-	const struct store_filter *filter = series->request->filter;
 	int err = store_cover(series->store, &series->request->range, level_for(series->request),
-			      filter && filter->function ? STORE_BODY : STORE_HEAD, &rows, &series->rows_len);
+			      filter_of_stacks(series->request->filter) ? STORE_BODY : STORE_HEAD, &rows,
+			      &series->rows_len);
 
 	series->rows = rows;
 	err = err ? err : take_rows(series, add_sum);

@@ -337,7 +337,7 @@ class Server {
 		query.set("format", "report");
 		if (span)
 			[["from", span.from], ["to", span.to], ["offsets", state.offsets]].filter(([, value]) => value).forEach(([name, value]) => query.set(name, value));
-		filtersOf(state.chips).forEach(([name, value]) => query.append(name, value));
+		filtersOf(state.chips).filters.forEach(([name, value]) => query.append(name, value));
 		return "curl " + shellWord(location.origin + "/api/profile?" + query);
 	}
 }

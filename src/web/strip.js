@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strip above the picture: the time as curves or as a heat map, what is chosen of it, and what can be done with that.
 // It asks the server for what it draws; what is chosen goes into the address, and from there everywhere.
-import { askJson, curveFilters, escapeName } from "./ask.js";
+import { askJson, filtersOf, isShort } from "./ask.js";
 import { OTHERS, SCHEME } from "./colours.js";
 import { byId, el, fill, isNarrow } from "./dom.js";
-import { chipText, taskText } from "./filters.js";
+import { chipText, shortId, taskText } from "./filters.js";
 import { fitName, percent } from "./format.js";
 import { Heat } from "./heat.js";
 import { rangeText, readSpan, spanText } from "./ranges.js";
@@ -201,13 +201,13 @@ export class Strip {
 	}
 	// Parameters for whose samples, and which function's.
 	filters(state) {
-		const { filters, fn } = curveFilters(state.chips), [, key, name] = /^(process|fn):([^]*)$/.exec(state.strip === "heat" ? state.of : "") || [];
-		const whose = key === "process" ? [["filter", `process:^${escapeName(name)}$`]] : filters;
-		return [...whose, ["fn", (key === "fn" ? name : fn).slice(0, 1000)]];
+		const [, key, name] = /^(process|fn):([^]*)$/.exec(state.strip === "heat" ? state.of : "") || [];
+		const { filters } = filtersOf(state.chips.filter((chip) => chip.not || key !== "process" || chip.key !== "process"));
+		return key ? [...filters, ["filter", (key === "fn" ? "focus" : key) + "=" + name]] : filters;
 	}
-	remark(state) {
-		const { left } = curveFilters(state.chips);
-		return left.length ? `Not by ${left.map(chipText).join(", ")}: all of the time is shown, whatever those chips leave.` : "";
+	remark(state, fn) {
+		const { left } = filtersOf(state.chips), words = left.length ? [`Over time not by ${left.map(chipText).join(", ")}: the server has no words for that.`] : [];
+		return [...words, ...fn && !isShort(fn) ? ["The name of the function is too long for its curve."] : []].join(" ");
 	}
 	// Asks for what is not there yet; while that is under way, what there was stays.
 	async ask(state, again) {
@@ -231,8 +231,8 @@ export class Strip {
 			if (this.server.hasGaps && whole)
 				this.known = await askJson("/api/gaps", range, signal);
 			this.gaps = [...this.known || [], ...this.silences(state)];
-			this.curve = fn ? await askJson("/api/series", [...range, ...filters.filter(([name]) => name !== "fn"), ["fn", fn.slice(0, 1000)], ["cells", cells]], signal) : null;
-			this.say(this.remark(state));
+			this.curve = fn && isShort(fn) ? await askJson("/api/series", [...range, ...filters, ["fn", fn], ["cells", cells]], signal) : null;
+			this.say(this.remark(state, fn));
 		} catch (error) {
 			if (error.name === "AbortError")
 				return;
@@ -284,9 +284,9 @@ export class Strip {
 		const curves = this.series && state.strip === "time" ? this.series.curves : [], sum = curves.reduce((all, { total }) => all + total, 0);
 		const key = (one) => ["process", "container", "unit"].includes(state.over) && one.name && one.name !== OTHER;
 		const item = (one) => {
-			const swatch = el("i", { class: "swatch" }), text = `${fitName(one.name || this.nameless(), 30)} ${percent(one.total, sum)}`;
+			const swatch = el("i", { class: "swatch" }), text = `${fitName(shortId(one.name) || this.nameless(), 30)} ${percent(one.total, sum)}`;
 			swatch.style.background = this.colourOf(one.name);
-			return el("li", {}, key(one) ? el("button", { title: "only this; with Shift: all but this", onclick: (event) => this.app.store.addChip({ key: state.over, value: one.name, not: event.shiftKey }) }, swatch, text) : el("span", {}, swatch, text));
+			return el("li", {}, key(one) ? el("button", { title: "only this; with Shift: all but this", onclick: (event) => this.app.store.addChip({ key: state.over, value: shortId(one.name), not: event.shiftKey }) }, swatch, text) : el("span", {}, swatch, text));
 		};
 		const line = this.curve && state.strip === "time" ? el("li", { class: "fn-curve" }, el("span", {}, el("i", { class: "stroke" }), fitName(this.fnName(), isNarrow() ? 30 : 60))) : null;
 		const gap = this.gaps.some((one) => this.view && one.from_ms < this.view.to && one.to_ms > this.view.from) ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched" }), "nothing kept")) : null;

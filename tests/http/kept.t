@@ -128,6 +128,27 @@ curl -sSN "$url/api/events" 2>/dev/null | "$tests_dir/livefold" 1 >"$T/past.fold
 holds "of whole seconds still" "$(folded_sum "$T/past.folded") % $each == 0"
 stop "$server"
 
+# ---- Before the first window: what there is begins with the first second, not in 1970 ----
+
+began=$(($(date +%s) * 1000))
+feed data="$T/young" ms=50 window=100000
+heard() {
+	[ "$(curl -sSN -m 2 "$url/api/events" 2>/dev/null | grep -m1 '^data: ' | sed 's/^data: //' | jq '.seconds | length')" -ge "$1" ]
+}
+ok "seconds that are not sealed" wait_for 20 heard 5
+to=$((began + 3600000))
+answers "curves of them" 200 "$url/api/series?to=$to&cells=5000"
+holds "begin with the first" "$(jq .from_ms "$T/body") >= $began && $(jq .from_ms "$T/body") <= $(date +%s%3N)"
+holds "and have all" "$(jq '[.curves[].total] | add' "$T/body") >= 5 * $each && $(jq '[.curves[].total] | add' "$T/body") % $each == 0"
+answers "a heat map of them" 200 "$url/api/heat?to=$(($(date +%s) * 1000 + 20000))"
+holds "begins there too" "$(jq .from_ms "$T/body") >= $began && $(jq '.counts | add' "$T/body") > 0"
+for filter in process=redis-server -container:shop focus=aeMain kind=kernel; do
+	range="to=$((began + 4000))"
+	is "$filter: of seconds that are not sealed" "$(curl -sS -G --data-urlencode "filter=$filter" "$url/api/series?$range&cells=4" | jq '[.curves[].total] | add')" \
+		"$(curl -sS -G --data-urlencode "filter=$filter" -d format=folded "$url/api/profile?$range" | awk '{ n += $NF } END { print n }')"
+done
+stop "$server"
+
 # ---- Eras: a dictionary that may hold little ----
 
 feed data="$T/eras" ms=50 window=5 era=3000

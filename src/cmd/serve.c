@@ -217,11 +217,16 @@ static int open_all(struct serve *serve, char **child_argv)
 				    .cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
 				    .window_ms = options->window_ns / NS_PER_MS };
 	int nice = getpriority(PRIO_PROCESS, 0); /* before sampling makes haste, which is not for the others */
+	uint64_t bytes, first_ns;
 	int err = windows_open(&serve->windows, &windows);
 
 	gethostname(hello.host, sizeof(hello.host) - 1);
 	err = err ? err : keep_open(&serve->keep, &store, nice);
 	err = err ? err : health_new(&serve->health, hello.hz, hello.cpus);
+	if (!err) {
+		keep_size(serve->keep, &bytes, &first_ns);
+		health_store(serve->health, bytes, first_ns);
+	}
 	return err ? err : link_start(&serve->link, child_argv, &hello, nice);
 }
 

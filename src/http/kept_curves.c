@@ -40,6 +40,18 @@ static uint64_t beginning(struct kept *kept, const struct store_range *extent)
 	return from;
 }
 
+/* Without an end: with the last second, so that there is no cell that is not full yet. */
+static uint64_t ending(struct kept *kept, const struct store_range *range)
+{
+	uint64_t to = range->to;
+
+	pthread_mutex_lock(&kept->lock);
+	if (kept->latest_ns > range->from && kept->latest_ns < to)
+		to = kept->latest_ns;
+	pthread_mutex_unlock(&kept->lock);
+	return to;
+}
+
 /* With the handle held. The range as far as there is something; what is asked of it. */
 static int prepare(struct kept *kept, struct question *question)
 {
@@ -49,19 +61,18 @@ static int prepare(struct kept *kept, struct question *question)
 	err = err ? err : store_extent(kept->store, &question->extent);
 	question->range = (struct store_range){ query->from_ns ? query->from_ns : beginning(kept, &question->extent),
 						query->to_ns < INT64_MAX ? query->to_ns : INT64_MAX };
+	if (!(query->given & QUERY_TAKES(TO)))
+		question->range.to = ending(kept, &question->range);
 	return err || question->range.from < question->range.to ? err : -ENODATA;
 }
 
 static const char *name_of(const struct query *query, const struct profile *profile, uint32_t sample, size_t *ret_len)
 {
-	const char *name;
-
 	if (query->fn && !query->by) {
 		*ret_len = strlen(query->fn);
 		return query->fn;
 	}
-	name = summary_name(profile, sample, query->by ? query->by : "process", ret_len);
-	return *ret_len ? name : NULL;
+	return summary_name(profile, sample, query->by ? query->by : "process", ret_len);
 }
 
 /* What the store does not have yet. */

@@ -10,7 +10,7 @@ import { Heat } from "./heat.js";
 import { rangeText, readSpan, spanText } from "./ranges.js";
 import { Timeline } from "./timeline.js";
 
-const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = 9, OTHER = "[other]", WAIT_MS = 120, SILENT_MS = 15000, OFFERED = 20, LOST_SHARE = 0.01, MISSED_SHARE = 0.05, SILENT = "nothing was sampled";
+const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = SCHEME.length, OTHER = "[other]", WAIT_MS = 120, SILENT_MS = 15000, OFFERED = 20, LOST_SHARE = 0.01, MISSED_SHARE = 0.05, SILENT = "nothing was sampled";
 const WINDOWS = [["10", "10 s"], ["30", "30 s"], ["60", "1 min"], ["300", "5 min"], ["900", "15 min"]];
 
 // Names of processes, those with most samples first.
@@ -75,12 +75,16 @@ export class Strip {
 	nameless() {
 		return `[no ${this.app.state.over}]`;
 	}
+	// The largest have colours of their own, which stay theirs; all others are grey.
 	colourOf(name) {
-		if (name === OTHER)
-			return OTHERS;
-		if (!this.colours.has(name))
-			this.colours.set(name, SCHEME[this.colours.size % SCHEME.length]);
-		return this.colours.get(name);
+		return this.colours.get(name) || OTHERS;
+	}
+	paint(curves) {
+		const names = curves.map(({ name }) => name).filter((name) => name !== OTHER).slice(0, SCHEME.length), old = this.colours;
+		this.colours = new Map(names.filter((name) => old.has(name)).map((name) => [name, old.get(name)]));
+		for (const name of names)
+			if (!this.colours.has(name))
+				this.colours.set(name, SCHEME.find((one) => ![...this.colours.values()].includes(one)));
 	}
 	choose(which, { from, to, offsets = "" }, quiet) {
 		const text = spanText(from, to), patch = which === "b" ? { b: text } : { a: text, offsets };
@@ -242,6 +246,7 @@ export class Strip {
 		if (heat && this.heat)
 			this.view = { from: this.heat.from_ms, to: this.heat.from_ms + 1000 * this.heat.columns };
 		this.root.classList.add("asked");
+		this.server.timeKnown();
 		this.showLegend(state, again);
 		if (heat)
 			this.showOf(state, this.root.querySelector("#of"));
@@ -268,6 +273,7 @@ export class Strip {
 	}
 	take(state, series) {
 		this.series = series;
+		this.paint(series.curves);
 		this.view = readSpan(state.seen) || { from: series.from_ms, to: series.to_ms };
 		if (!state.seen)
 			this.whole = { ...this.view };
@@ -282,16 +288,18 @@ export class Strip {
 		if (again && this.legend.querySelector(":focus-visible"))
 			return;
 		const curves = this.series && state.strip === "time" ? this.series.curves : [], sum = curves.reduce((all, { total }) => all + total, 0);
-		const key = (one) => ["process", "container", "unit"].includes(state.over) && one.name && one.name !== OTHER;
+		const key = (one) => ["process", "container", "unit"].includes(state.over) && one.name !== OTHER && (one.name || state.over !== "process");
 		const item = (one) => {
 			const swatch = el("i", { class: "swatch" }), text = `${fitName(shortId(one.name) || this.nameless(), 30)} ${percent(one.total, sum)}`;
 			swatch.style.background = this.colourOf(one.name);
-			return el("li", {}, key(one) ? el("button", { title: "only this; with Shift: all but this", onclick: (event) => this.app.store.addChip({ key: state.over, value: shortId(one.name), not: event.shiftKey }) }, swatch, text) : el("span", {}, swatch, text));
+			return el("li", {}, key(one) ? el("button", { title: "only this; with Shift: all but this", onclick: (event) => this.app.store.addChip({ key: state.over, value: shortId(one.name) || this.nameless(), not: event.shiftKey }) }, swatch, text) : el("span", {}, swatch, text));
 		};
+		const grey = el("i", { class: "swatch" });
+		grey.style.background = OTHERS;
 		const line = this.curve && state.strip === "time" ? el("li", { class: "fn-curve" }, el("span", {}, el("i", { class: "stroke" }), fitName(this.fnName(), isNarrow() ? 30 : 60))) : null;
 		const gap = this.gaps.some((one) => this.view && one.from_ms < this.view.to && one.to_ms > this.view.from) ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched" }), "nothing kept")) : null;
 		const lost = this.losses().length ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched bad" }), "lost or missed")) : null;
-		fill(this.legend, line, curves.slice(0, LEGEND).map(item), curves.length > LEGEND ? el("li", {}, el("span", {}, `and ${curves.length - LEGEND} more`)) : null, gap, lost);
+		fill(this.legend, line, curves.slice(0, LEGEND).map(item), curves.length > LEGEND ? el("li", {}, el("span", {}, grey, `and ${curves.length - LEGEND} more`)) : null, gap, lost);
 	}
 	fnName() {
 		return this.curve.curves.length ? this.curve.curves[0].name : "";

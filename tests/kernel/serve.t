@@ -291,6 +291,14 @@ holds "there were samples" "$(folded_sum "$T/first.folded") > 0"
 is "it has the same" "$(LC_ALL=C sort "$T/again.folded")" "$(LC_ALL=C sort "$T/first.folded")"
 end "$server" TERM
 
+# ---- A store that was there before: it is known from the first moment on ----
+
+DATA=$T/middle serve -F 199 --window 60
+curl -sSN -m 3 "$url/api/events" 2>"$T/curl.err" | grep -m1 '^data: ' | sed 's/^data: //' >"$T/all.json"
+holds "when what is kept begins" "$(jq .first_ms "$T/all.json") <= $moment && $(jq .first_ms "$T/all.json") > $((moment - 600000))"
+holds "how much it is" "$(jq .health.store_bytes "$T/all.json") > 0"
+end "$server" TERM
+
 # ---- The examples of the manual page, as typed: on a machine of their own ----
 
 mkdir "$T/bin" "$T/here"

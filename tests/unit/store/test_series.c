@@ -155,9 +155,17 @@ static void test_by_label(void **state)
 	request.curves = 5;
 	assert_int_equal(store_series(store, &request, &series), 0);
 	assert_int_equal(series.len, 2);
-	assert_string_equal(series.curves[0].name, "box");
-	assert_int_equal(sum_of(&series.curves[0], 10), 60 * 7);
+	assert_string_equal(series.curves[0].name, ""); /* alpha has none */
+	assert_int_equal(sum_of(&series.curves[0], 10), history_expect(0, 60) - 60 * 7);
+	assert_string_equal(series.curves[1].name, "box");
+	assert_int_equal(sum_of(&series.curves[1], 10), 60 * 7);
+	store_series_free(&series);
+	request.curves = 1;
+	assert_int_equal(store_series(store, &request, &series), 0);
+	assert_int_equal(series.len, 2);
+	assert_string_equal(series.curves[0].name, "");
 	assert_null(series.curves[1].name);
+	assert_int_equal(sum_of(&series.curves[1], 10), 60 * 7);
 	store_series_free(&series);
 }
 

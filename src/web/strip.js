@@ -226,6 +226,7 @@ export class Strip {
 		Object.assign(this, { key, fnKey });
 		if (this.request)
 			this.request.abort();
+		this.stage.setAttribute("aria-busy", "true");
 		const request = this.request = new AbortController(), range = [["from", span.from], ["to", span.to]], { signal } = request;
 		try {
 			if (heat)
@@ -245,6 +246,7 @@ export class Strip {
 		}
 		if (heat && this.heat)
 			this.view = { from: this.heat.from_ms, to: this.heat.from_ms + 1000 * this.heat.columns };
+		this.stage.setAttribute("aria-busy", "false");
 		this.root.classList.add("asked");
 		this.server.timeKnown();
 		this.showLegend(state, again);

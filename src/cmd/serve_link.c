@@ -2,7 +2,8 @@
 /*
  * Both ends of the socket pair, and the life of the process at the other one. It is this program, executed anew, so
  * that nothing of what this process holds (the kernel's maps, the store, targets' files) is there, not even by
- * descriptor. If it dies it is started again, and told what is not in the store yet; if this one dies, the socket's end and a signal tell it.
+ * descriptor. If it dies it is started again, and told what is not in the store yet; if this one dies, the socket's end
+ * and a signal tell it.
  */
 #include "cmd/serve_link.h"
 

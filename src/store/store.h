@@ -90,7 +90,7 @@ struct store_series_request {
 #define STORE_CURVES_MAX 1000
 
 struct store_curve {
-	char *name; /* "": those without a name, or such a label; NULL: all others, or all where nothing was asked for */
+	char *name; /* "": without a name, or such a label; NULL: all others, or all where nothing was asked for */
 	uint64_t sum;
 	uint64_t *values; /* by bucket */
 };

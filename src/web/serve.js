@@ -164,7 +164,7 @@ class Server {
 		if (!this.hasTimes)
 			return;
 		const { view } = this.strip, each = view && this.strip.series ? Math.min(AGAIN_MOST_MS, Math.max(AGAIN_LEAST_MS, (view.to - view.from) / this.strip.series.cells)) : AGAIN_LEAST_MS;
-		if (!state.seen && Date.now() - (this.asked || 0) > each) {
+		if (!state.seen && !this.strip.asking && Date.now() - (this.asked || 0) > each) {
 			this.asked = Date.now();
 			this.strip.ask(state, true);
 		}

@@ -222,8 +222,8 @@ export class Strip {
 		const key = JSON.stringify([state.strip, heat && !state.seen && this.server.isLive ? 0 : span, filters, heat ? "" : [state.over, cells]]), fnKey = fn && key + fn;
 		if (!again && key === this.key && fnKey === this.fnKey)
 			return;
-		const whole = again || key !== this.key;
-		Object.assign(this, { key, fnKey });
+		const whole = again || key !== this.taken; // what was asked for and did not come is asked for again
+		Object.assign(this, { key, fnKey, asking: true });
 		if (this.request)
 			this.request.abort();
 		this.stage.setAttribute("aria-busy", "true");
@@ -232,7 +232,7 @@ export class Strip {
 			if (heat)
 				this.heat = await askJson("/api/heat", [...range, ...filters], signal);
 			else if (whole)
-				this.take(state, await askJson("/api/series", [...range, ...filters, ["by", state.over], ["cells", cells]], signal));
+				this.take(state, key, await askJson("/api/series", [...range, ...filters, ["by", state.over], ["cells", cells]], signal));
 			if (this.server.hasGaps && whole)
 				this.known = await askJson("/api/gaps", range, signal);
 			this.gaps = [...this.known || [], ...this.silences(state)];
@@ -246,6 +246,7 @@ export class Strip {
 		}
 		if (heat && this.heat)
 			this.view = { from: this.heat.from_ms, to: this.heat.from_ms + 1000 * this.heat.columns };
+		this.asking = false;
 		this.stage.setAttribute("aria-busy", "false");
 		this.root.classList.add("asked");
 		this.server.timeKnown();
@@ -273,8 +274,9 @@ export class Strip {
 		}
 		return found.filter((one) => !(this.known || []).some((gap) => gap.from_ms < one.to_ms && gap.to_ms > one.from_ms));
 	}
-	take(state, series) {
+	take(state, key, series) {
 		this.series = series;
+		this.taken = key;
 		this.paint(series.curves);
 		this.view = readSpan(state.seen) || { from: series.from_ms, to: series.to_ms };
 		if (!state.seen)

@@ -24,7 +24,7 @@ DESTDIR :=
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
 BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c when.c)
-PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c merge.c pick.c profile.c types.c)
+PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c judge.c merge.c pick.c profile.c types.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
 PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c place.c process.c)
 SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)

@@ -10,7 +10,7 @@
 int filters_check(const struct filter_options *options)
 {
 	struct filter *filter = NULL;
-	int err = filter_new(&filter, options);
+	int err = filter_new(&filter, options, &out_texts);
 
 	filter_free(filter);
 	return err;
@@ -18,15 +18,14 @@ int filters_check(const struct filter_options *options)
 
 int filters_apply(const struct filter_options *options, struct profile **profile)
 {
-	static filter_text *const texts[] = { out_frame_text, out_module_text, NULL };
 	struct profile *filtered = NULL;
 	struct filter *filter = NULL;
 	int err;
 
 	if (!filter_asked(options))
 		return 0;
-	err = filter_new(&filter, options);
-	err = err ? err : filter_apply(filter, *profile, texts, &filtered);
+	err = filter_new(&filter, options, &out_texts);
+	err = err ? err : filter_apply(filter, *profile, &filtered);
 	filter_free(filter);
 	if (err)
 		return err;

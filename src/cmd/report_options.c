@@ -53,8 +53,10 @@ int report_arguments_read(const struct report_arguments *arguments, struct repor
 	ret->tree = arguments->tree;
 	ret->quality = arguments->quality;
 	ret->callers = arguments->callers;
-	ret->filter =
-		(struct filter_options){ arguments->focus, arguments->ignore, arguments->hide, arguments->process };
+	ret->filter = (struct filter_options){ .focus = arguments->focus,
+					       .ignore = arguments->ignore,
+					       .hide = arguments->hide,
+					       .process = arguments->process };
 	if (ret->quality && (ret->tree || ret->callers))
 		return fail_plain(-EINVAL, "--quality: not together with --%s", ret->tree ? "tree" : "callers");
 	err = value_whole(arguments->top, "top", 0, INT_MAX, &ret->top);

@@ -85,12 +85,13 @@ void serve_log(const char *format, ...)
 
 static int on_second(void *arg, const struct profile *delta)
 {
+	const struct profile_meta *meta = profile_meta(delta);
 	struct serve *serve = arg;
 	autobuf struct buf bytes = { 0 };
 
 	serve->second_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!out_wick(delta, &bytes)) /* without memory for it nobody sees this second: that is no reason to end */
-		link_send(serve->link, LINK_SECOND, bytes.data, bytes.len, "", 0);
+		link_second(serve->link, &bytes, meta->wall_ns + meta->duration_ns / 2);
 	return 0;
 }
 
@@ -124,7 +125,7 @@ static void take_results(struct serve *serve)
 	while (keep_take(serve->keep, &result)) {
 		uint64_t missed = health_not_stored(serve->health);
 
-		link_send(serve->link, LINK_SEALED, &result.sealed, sizeof(result.sealed), "", 0);
+		link_sealed(serve->link, &result.sealed);
 		serve->due = true;
 		if (!health_result(serve->health, &result))
 			continue;
@@ -216,11 +217,16 @@ static int open_all(struct serve *serve, char **child_argv)
 				    .cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
 				    .window_ms = options->window_ns / NS_PER_MS };
 	int nice = getpriority(PRIO_PROCESS, 0); /* before sampling makes haste, which is not for the others */
+	uint64_t bytes, first_ns;
 	int err = windows_open(&serve->windows, &windows);
 
 	gethostname(hello.host, sizeof(hello.host) - 1);
 	err = err ? err : keep_open(&serve->keep, &store, nice);
 	err = err ? err : health_new(&serve->health, hello.hz, hello.cpus);
+	if (!err) {
+		keep_size(serve->keep, &bytes, &first_ns);
+		health_store(serve->health, bytes, first_ns);
+	}
 	return err ? err : link_start(&serve->link, child_argv, &hello, nice);
 }
 

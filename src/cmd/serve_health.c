@@ -88,6 +88,12 @@ int health_window(struct health *health, const struct profile *window)
 	return err;
 }
 
+void health_store(struct health *health, uint64_t bytes, uint64_t first_ns)
+{
+	health->store_bytes = bytes;
+	health->first_ns = first_ns;
+}
+
 bool health_result(struct health *health, const struct keep_result *result)
 {
 	bool failed = result->sealed.gap[0], changed = failed != (health->not_stored_now > 0);
@@ -95,8 +101,7 @@ bool health_result(struct health *health, const struct keep_result *result)
 	health->windows += !failed;
 	health->not_stored += failed;
 	health->not_stored_now = failed ? health->not_stored_now + 1 : 0;
-	health->store_bytes = result->store_bytes;
-	health->first_ns = result->first_ns;
+	health_store(health, result->store_bytes, result->first_ns);
 	health->note[0] = '\0';
 	if (failed)
 		snprintf(health->note, sizeof(health->note), "%s: %" PRIu64 " window%s could not be kept",

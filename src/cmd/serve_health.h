@@ -19,6 +19,8 @@ void health_free(struct health *health);
 
 /* A window is complete; what became of it. */
 int health_window(struct health *health, const struct profile *window);
+/* What the store had when it was opened. */
+void health_store(struct health *health, uint64_t bytes, uint64_t first_ns);
 /* Returns whether things are other than before: a line is due. */
 bool health_result(struct health *health, const struct keep_result *result);
 uint64_t health_not_stored(const struct health *health); /* windows, since the last one that was */

@@ -120,15 +120,22 @@ static void add_result(struct keep *keep, const struct keep_result *result)
 	keep->results[keep->results_len++] = *result;
 }
 
+void keep_size(struct keep *keep, uint64_t *ret_bytes, uint64_t *ret_first_ns)
+{
+	struct store_range extent = { 0 };
+
+	*ret_bytes = 0;
+	store_bytes(keep->store, ret_bytes);
+	store_extent(keep->store, &extent);
+	*ret_first_ns = extent.from;
+}
+
 static void seal(struct keep *keep, const struct profile *window)
 {
 	int err = store_seal(keep->store, window, keep->boot.data, NULL);
 	struct keep_result result = result_of(window, err, err ? fail_text() : "");
-	struct store_range extent = { 0 };
 
-	store_bytes(keep->store, &result.store_bytes);
-	store_extent(keep->store, &extent);
-	result.first_ns = extent.from;
+	keep_size(keep, &result.store_bytes, &result.first_ns);
 	pthread_mutex_lock(&keep->lock);
 	result.waiting = keep->queue_len;
 	add_result(keep, &result);

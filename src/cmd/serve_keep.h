@@ -28,6 +28,8 @@ struct keep_result {
 /* Opens the store, which it locks; `nice`: how urgent writing to it is. -errno with fail() set. */
 int keep_open(struct keep **ret, const struct store_options *options, int nice);
 int keep_start(struct keep *keep);
+/* How large the store is and when it begins; for whoever has it to himself, so before it starts. */
+void keep_size(struct keep *keep, uint64_t *ret_bytes, uint64_t *ret_first_ns);
 
 /* Both never wait. The window belongs to it from then on; of the names it makes a copy. */
 void keep_put(struct keep *keep, struct profile *window);

@@ -2,7 +2,8 @@
 /*
  * Both ends of the socket pair, and the life of the process at the other one. It is this program, executed anew, so
  * that nothing of what this process holds (the kernel's maps, the store, targets' files) is there, not even by
- * descriptor. If it dies it is started again; if this one dies, the socket's end and a signal tell it.
+ * descriptor. If it dies it is started again, and told what is not in the store yet; if this one dies, the socket's end
+ * and a signal tell it.
  */
 #include "cmd/serve_link.h"
 
@@ -21,9 +22,11 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "cmd/serve.h"
+#include "http/kept.h"
 
 #define MESSAGE_MAX (16u << 20)
 #define QUEUE_MAX (8u << 20)
+#define BACK_MAX (4u << 20) /* of seconds that are told again */
 #define READ_BLOCK 65536
 #define START_MS 20000
 #define END_MS 800
@@ -35,6 +38,12 @@ struct head {
 	uint32_t len, kind;
 };
 
+/* Before each second that is told again. */
+struct back {
+	uint64_t middle_ns;
+	size_t len; /* of the second */
+};
+
 struct link {
 	char **argv;
 	struct link_hello hello;
@@ -44,6 +53,7 @@ struct link {
 	struct buf out; /* queued */
 	size_t sent;    /* of it */
 	struct buf in;
+	struct buf back; /* seconds that are not in the store, for one that begins anew */
 	uint64_t started_ns, again_ns, pause_ns;
 	int status; /* how the last one ended */
 };
@@ -127,6 +137,57 @@ bool link_send(struct link *link, enum link_kind kind, const void *head, size_t 
 	return true;
 }
 
+/* ---- What one that begins anew is told ---- */
+
+/* Without the oldest, so many bytes of them. */
+static void forget(struct link *link, size_t len)
+{
+	memmove(link->back.data, link->back.data + len, link->back.len - len);
+	link->back.len -= len;
+}
+
+/* The one at `at`; false behind the last. */
+static bool get_back(const struct link *link, size_t at, struct back *ret)
+{
+	if (link->back.len - at < sizeof(*ret))
+		return false;
+	memcpy(ret, link->back.data + at, sizeof(*ret));
+	return true;
+}
+
+void link_second(struct link *link, const struct buf *second, uint64_t middle_ns)
+{
+	const struct back head = { middle_ns, second->len };
+	struct back oldest;
+
+	link_send(link, LINK_SECOND, second->data, second->len, "", 0);
+	if (sizeof(head) + second->len > BACK_MAX)
+		return;
+	while (link->back.len + sizeof(head) + second->len > BACK_MAX && get_back(link, 0, &oldest))
+		forget(link, sizeof(oldest) + oldest.len);
+	buf_add(&link->back, &head, sizeof(head));
+	buf_add(&link->back, second->data, second->len);
+	if (buf_error(&link->back))
+		buf_free(&link->back);
+}
+
+void link_sealed(struct link *link, const struct kept_sealed *sealed)
+{
+	struct back oldest;
+
+	link_send(link, LINK_SEALED, sealed, sizeof(*sealed), "", 0);
+	while (!sealed->gap[0] && get_back(link, 0, &oldest) && oldest.middle_ns < sealed->to_ns)
+		forget(link, sizeof(oldest) + oldest.len);
+}
+
+static void tell_back(struct link *link)
+{
+	struct back second;
+
+	for (size_t at = 0; get_back(link, at, &second); at += sizeof(second) + second.len)
+		put(link, LINK_SECOND, link->back.data + at + sizeof(second), second.len, "", 0);
+}
+
 /* ---- The process ---- */
 
 static void run_program(const struct link *link, int fd)
@@ -171,6 +232,7 @@ static int spawn(struct link *link)
 	link->sent = 0;
 	link->hello.port = link->stats.port;
 	put(link, LINK_HELLO, &link->hello, sizeof(link->hello), "", 0);
+	tell_back(link);
 	flush(link);
 	return buf_error(&link->out);
 }
@@ -309,6 +371,7 @@ void link_free(struct link *link)
 	link_end(link);
 	buf_free(&link->in);
 	buf_free(&link->out);
+	buf_free(&link->back);
 	free(link);
 }
 

@@ -14,6 +14,8 @@
 
 #include "base/buf.h"
 
+struct kept_sealed;
+
 #define LINK_FD 3 /* the other process's end, in it */
 #define LINK_HOST_MAX 64
 
@@ -47,6 +49,9 @@ struct link;
 int link_start(struct link **ret, char **argv, const struct link_hello *hello, int nice);
 /* Never waits. False: it was dropped. */
 bool link_send(struct link *link, enum link_kind kind, const void *head, size_t head_len, const void *rest, size_t len);
+/* A second as .wick, and the middle of it: kept here as well until the window that has it is in the store. */
+void link_second(struct link *link, const struct buf *second, uint64_t middle_ns);
+void link_sealed(struct link *link, const struct kept_sealed *sealed);
 /* Sends what is queued; sees whether the other one has died, and starts it again, not too often. */
 void link_tend(struct link *link);
 /* Tells the other one the end; waits for it, for a moment. */

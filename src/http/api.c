@@ -35,9 +35,6 @@ static void reply_failure(struct http_reply *reply, int err)
 	case -EAGAIN:
 		reply_error(reply, 503, "not ready yet");
 		break;
-	case -EOPNOTSUPP:
-		reply_error(reply, 400, "of this, what is kept can be asked by process: and by fn alone");
-		break;
 	default:
 		reply_error(reply, 500, "the answer could not be made");
 	}
@@ -67,10 +64,9 @@ static int ask_source(const struct http_request *request, uint64_t from_ns, uint
 static int get_profile(const struct http_request *request, uint64_t from_ns, uint64_t to_ns, struct http_reply *reply,
 		       struct profile **ret)
 {
-	static filter_text *const texts[] = { out_frame_text, out_module_text, NULL };
 	struct profile *whole = NULL, *profile = NULL;
 	struct filter *filter = NULL;
-	int err = filter_new(&filter, &request->query.filter);
+	int err = filter_new(&filter, &request->query.filter, &out_texts);
 
 	if (err) {
 		reply_error(reply, 400, "%s", fail_text());
@@ -78,7 +74,7 @@ static int get_profile(const struct http_request *request, uint64_t from_ns, uin
 	}
 	err = ask_source(request, from_ns, to_ns, &whole);
 	if (!err && filter_asked(&request->query.filter)) {
-		err = filter_apply(filter, whole, texts, &profile);
+		err = filter_apply(filter, whole, &profile);
 		profile_free(whole);
 	} else {
 		profile = whole;
@@ -208,10 +204,15 @@ void api_diff(const struct http_request *request, struct http_reply *reply)
 static void send_json(const struct http_request *request,
 		      int (*ask)(void *context, const struct query *query, struct buf *out), struct http_reply *reply)
 {
-	int err = ask ? ask(request->source->context, &request->query, &reply->body) : -ENOENT;
+	struct filter *filter = NULL;
+	bool patterns = !filter_new(&filter, &request->query.filter, &out_texts);
+	int err = ask && patterns ? ask(request->source->context, &request->query, &reply->body) : -ENOENT;
 
+	filter_free(filter);
 	if (!ask)
 		reply_error(reply, 404, "this is not kept here");
+	else if (!patterns)
+		reply_error(reply, 400, "%s", fail_text());
 	else if (err)
 		reply_failure(reply, err);
 	else

@@ -316,15 +316,11 @@ static int kept_moments(void *context, const struct query *query, struct profile
 	return err ? err : sum ? 0 : -ENODATA;
 }
 
-int kept_filter(const struct filter_options *options, struct profile **profile)
+int kept_filter(const struct filter *filter, struct profile **profile)
 {
-	static filter_text *const texts[] = { out_frame_text, out_module_text, NULL };
 	struct profile *passed = NULL;
-	struct filter *filter = NULL;
-	int err = filter_new(&filter, options);
+	int err = filter_apply(filter, *profile, &passed);
 
-	err = err ? err : filter_apply(filter, *profile, texts, &passed);
-	filter_free(filter);
 	if (err)
 		return err;
 	profile_free(*profile);
@@ -335,11 +331,14 @@ int kept_filter(const struct filter_options *options, struct profile **profile)
 static int kept_processes(void *context, const struct query *query, struct buf *out)
 {
 	struct profile *profile = NULL;
-	int err = kept_profile(context, query->from_ns, query->to_ns, &profile);
+	struct filter *filter = NULL;
+	int err = filter_new(&filter, &query->filter, &out_texts);
 
+	err = err ? err : kept_profile(context, query->from_ns, query->to_ns, &profile);
 	if (!err && filter_asked(&query->filter))
-		err = kept_filter(&query->filter, &profile);
+		err = kept_filter(filter, &profile);
 	err = err ? err : summary_processes(profile, out);
+	filter_free(filter);
 	profile_free(profile);
 	return err;
 }

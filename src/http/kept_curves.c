@@ -1,65 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Curves and heat maps of a store and of the seconds that are not in it yet. In: a query. Out: JSON, as of saved
- * profiles. The store tells processes apart by their names: those that a pattern means are looked up first, and each is
- * asked for.
+ * profiles. One filter chooses of both.
  */
 #include "http/kept_parts.h"
 
 #include <errno.h>
-#include <regex.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fail.h"
-#include "base/text.h"
 #include "http/curves.h"
 #include "http/query.h"
 #include "http/summary.h"
+#include "out/out.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "store/store.h"
 
-#define NAMES_MAX 32 /* processes that a pattern may mean: the busiest */
 #define CURVES_ASKED (CURVES_NAMES_MAX - 2)
 
 /* A question to the store: a range, and of whom. */
 struct question {
 	const struct query *query;
 	struct store_range range, extent;
-	struct store_series names; /* of processes that match; those that do not are NULL */
-	size_t asked;              /* how often the store is to be asked: once for each name */
+	struct filter *filter;
 	struct curves *curves;
 	struct heat *heat;
 };
-
-static int match_names(struct kept *kept, struct question *question, const char *pattern)
-{
-	const struct store_series_request request = {
-		.range = question->range, .buckets = 1, .by = STORE_BY_PROCESS, .curves = STORE_CURVES_MAX
-	};
-	regex_t regex;
-	size_t len = 0;
-	int err;
-
-	if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB))
-		return fail_plain(-EINVAL, "'%.40s' is no regular expression", pattern);
-	err = store_series(kept->store, &request, &question->names);
-	for (size_t i = 0; !err && i < question->names.len; i++) {
-		struct store_curve *curve = &question->names.curves[i];
-
-		if (!curve->name || len == NAMES_MAX || regexec(&regex, curve->name, 0, NULL, 0)) {
-			free(curve->name);
-			curve->name = NULL;
-		} else {
-			len++;
-		}
-	}
-	regfree(&regex);
-	return err;
-}
 
 /* When what there is begins: with the oldest window, or while there is none with the seconds that wait for it. */
 static uint64_t beginning(struct kept *kept, const struct store_range *extent)
@@ -73,62 +40,39 @@ static uint64_t beginning(struct kept *kept, const struct store_range *extent)
 	return from;
 }
 
-/* With the handle held. The range as far as there is something; which processes are meant. */
+/* Without an end: with the last second, so that there is no cell that is not full yet. */
+static uint64_t ending(struct kept *kept, const struct store_range *range)
+{
+	uint64_t to = range->to;
+
+	pthread_mutex_lock(&kept->lock);
+	if (kept->latest_ns > range->from && kept->latest_ns < to)
+		to = kept->latest_ns;
+	pthread_mutex_unlock(&kept->lock);
+	return to;
+}
+
+/* With the handle held. The range as far as there is something; what is asked of it. */
 static int prepare(struct kept *kept, struct question *question)
 {
 	const struct query *query = question->query;
-	const struct filter_options *filter = &query->filter;
-	uint64_t pid;
-	int err;
+	int err = filter_new(&question->filter, &query->filter, &out_texts);
 
-	if (filter->focus || filter->ignore || filter->hide)
-		return -EOPNOTSUPP;
-	err = store_extent(kept->store, &question->extent);
+	err = err ? err : store_extent(kept->store, &question->extent);
 	question->range = (struct store_range){ query->from_ns ? query->from_ns : beginning(kept, &question->extent),
 						query->to_ns < INT64_MAX ? query->to_ns : INT64_MAX };
-	question->asked = 1;
-	if (err || question->range.from >= question->range.to || !filter->process || !text_u64(filter->process, &pid))
-		return err;
-	err = match_names(kept, question, filter->process);
-	question->asked = question->names.len;
-	return err;
-}
-
-/* The filter of the question's turn `i`; false if it is none. */
-static bool filter_of(const struct question *question, size_t i, struct store_filter *ret)
-{
-	*ret = (struct store_filter){ .process = question->query->filter.process, .function = question->query->fn };
-	if (!question->names.len)
-		return true;
-	ret->process = question->names.curves[i].name;
-	return ret->process;
-}
-
-/* Whether the stack has that function. */
-static bool has_function(const struct profile *profile, uint32_t sample, const char *name)
-{
-	uint32_t node = profile_sample(profile, sample)->stack;
-
-	while (node) { /* parents have smaller numbers */
-		const struct profile_node *at = profile_node(profile, node);
-
-		if (!strcmp(profile_text(profile, profile_frame(profile, at->frame)->name, NULL), name))
-			return true;
-		node = at->parent < node ? at->parent : 0;
-	}
-	return false;
+	if (!(query->given & QUERY_TAKES(TO)))
+		question->range.to = ending(kept, &question->range);
+	return err || question->range.from < question->range.to ? err : -ENODATA;
 }
 
 static const char *name_of(const struct query *query, const struct profile *profile, uint32_t sample, size_t *ret_len)
 {
-	const char *name;
-
 	if (query->fn && !query->by) {
 		*ret_len = strlen(query->fn);
 		return query->fn;
 	}
-	name = summary_name(profile, sample, query->by ? query->by : "process", ret_len);
-	return *ret_len ? name : NULL;
+	return summary_name(profile, sample, query->by ? query->by : "process", ret_len);
 }
 
 /* What the store does not have yet. */
@@ -141,15 +85,13 @@ static int add_fresh(struct kept *kept, struct question *question)
 
 	if (err)
 		return err == -ENODATA ? 0 : err;
-	err = filter_asked(&query->filter) ? kept_filter(&query->filter, &profile) : 0;
+	err = filter_asked(&query->filter) ? kept_filter(question->filter, &profile) : 0;
 	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++) {
 		const struct profile_event *event = profile_event(profile, i);
 		uint64_t at = profile_meta(profile)->wall_ns + event->time_us * NS_PER_US;
 		const char *name;
 		size_t len;
 
-		if (query->fn && !has_function(profile, event->sample, query->fn))
-			continue;
 		if (question->heat) {
 			heat_add(question->heat, at, 1);
 			continue;
@@ -189,32 +131,25 @@ static int ask_series(struct kept *kept, struct question *question)
 {
 	const struct query *query = question->query;
 	const char *by = query->by ? query->by : query->fn ? NULL : "process";
-	struct store_filter filter;
-	struct store_series_request request = { .range = question->range,
-						.buckets = query->cells ? query->cells : CURVES_CELLS,
-						.by = !by                     ? STORE_BY_NOTHING
-						      : strcmp(by, "process") ? STORE_BY_LABEL
-									      : STORE_BY_PROCESS,
-						.label_key = by,
-						.curves = CURVES_ASKED,
-						.filter = &filter };
-	int err = 0;
+	const struct store_series_request request = { .range = question->range,
+						      .buckets = query->cells ? query->cells : CURVES_CELLS,
+						      .by = !by                     ? STORE_BY_NOTHING
+							    : strcmp(by, "process") ? STORE_BY_LABEL
+										    : STORE_BY_PROCESS,
+						      .label_key = by,
+						      .curves = CURVES_ASKED,
+						      .filter = question->filter };
+	struct store_series series = { 0 };
+	int err = store_series(kept->store, &request, &series);
 
-	for (size_t i = 0; !err && i < question->asked; i++) {
-		struct store_series series = { 0 };
-
-		if (!filter_of(question, i, &filter))
-			continue;
-		err = store_series(kept->store, &request, &series);
-		err = err ? err : take_series(question, &series);
-		store_series_free(&series);
-	}
+	err = err ? err : take_series(question, &series);
+	store_series_free(&series);
 	return err;
 }
 
 static int finish_question(struct question *question, int err)
 {
-	store_series_free(&question->names);
+	filter_free(question->filter);
 	curves_free(question->curves);
 	heat_free(question->heat);
 	return err;
@@ -227,8 +162,6 @@ int kept_series(void *context, const struct query *query, struct buf *out)
 	int err = kept_hold_store(kept);
 
 	err = err ? err : prepare(kept, &question);
-	if (!err && question.range.from >= question.range.to)
-		err = -ENODATA;
 	err = err ? err : curves_new(&question.curves, question.range.from, question.range.to, query->cells);
 	err = err ? err : ask_series(kept, &question);
 	kept_release_store(kept);
@@ -244,25 +177,19 @@ static int ask_heat(struct kept *kept, struct question *question)
 	const struct store_range range = { question->range.from, question->range.to < question->extent.to
 									 ? question->range.to
 									 : question->extent.to };
-	struct store_filter filter;
-	int err = 0;
+	struct store_heat heat = { 0 };
+	int err;
 
 	if (range.from >= range.to)
 		return 0;
-	for (size_t i = 0; !err && i < question->asked; i++) {
-		struct store_heat heat = { 0 };
-
-		if (!filter_of(question, i, &filter))
-			continue;
-		err = store_heat(kept->store, &range, HEAT_ROWS, &filter, &heat);
-		for (size_t cell = 0; !err && cell < heat.columns * heat.rows; cell++)
-			if (heat.counts[cell])
-				heat_add(question->heat,
-					 heat.from + cell / HEAT_ROWS * NS_PER_SEC +
-						 cell % HEAT_ROWS * (NS_PER_SEC / HEAT_ROWS),
-					 heat.counts[cell]);
-		store_heat_free(&heat);
-	}
+	err = store_heat(kept->store, &range, HEAT_ROWS, question->filter, &heat);
+	for (size_t cell = 0; !err && cell < heat.columns * heat.rows; cell++)
+		if (heat.counts[cell])
+			heat_add(question->heat,
+				 heat.from + cell / HEAT_ROWS * NS_PER_SEC +
+					 cell % HEAT_ROWS * (NS_PER_SEC / HEAT_ROWS),
+				 heat.counts[cell]);
+	store_heat_free(&heat);
 	return err;
 }
 
@@ -273,8 +200,6 @@ int kept_heat(void *context, const struct query *query, struct buf *out)
 	int err = kept_hold_store(kept);
 
 	err = err ? err : prepare(kept, &question);
-	if (!err && question.range.from >= question.range.to)
-		err = -ENODATA;
 	/* Of a longer range the last part. */
 	if (!err && question.range.to - question.range.from > (STORE_HEAT_COLUMNS_MAX - 1) * NS_PER_SEC)
 		question.range.from = question.range.to - (STORE_HEAT_COLUMNS_MAX - 1) * NS_PER_SEC;

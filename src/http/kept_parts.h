@@ -13,7 +13,7 @@
 
 #define KEPT_FRESH_SLOTS 128
 
-struct filter_options;
+struct filter;
 struct query;
 struct store;
 
@@ -44,7 +44,7 @@ void kept_release_store(struct kept *kept);
 /* Of the seconds alone; -ENODATA. */
 int kept_fresh_profile(struct kept *kept, uint64_t from_ns, uint64_t to_ns, struct profile **ret);
 /* Replaces it by what passes. */
-int kept_filter(const struct filter_options *options, struct profile **profile);
+int kept_filter(const struct filter *filter, struct profile **profile);
 
 int kept_series(void *context, const struct query *query, struct buf *out);
 int kept_heat(void *context, const struct query *query, struct buf *out);

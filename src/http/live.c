@@ -529,7 +529,10 @@ int live_all(struct live *live, uint64_t now_ns, struct buf *out)
 	json_u64(&json, "hz", live->options.hz);
 	json_u64(&json, "cpus", live->options.cpus);
 	json_u64(&json, "window_ms", live->options.window_ms);
-	json_u64(&json, "first_ms", (live->health.first_ns ? live->health.first_ns : now_ns) / NS_PER_MS);
+	json_u64(&json, "first_ms",
+		 live->health.first_ns ? live->health.first_ns / NS_PER_MS
+		 : live->kept_len      ? live->kept[0].at_ms
+				       : now_ns / NS_PER_MS);
 	json_u64(&json, "now_ms", now_ns / NS_PER_MS);
 	put_health(&live->health, &json, "health");
 	put_dictionary(live, &json, 1, 1, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads query strings. In: bytes from anybody. Out: numbers within bounds, times, texts without control characters.
- * Each parameter is given once at most (filter: once for each kind). Regular expressions are bounded in what compiling
+ * Each parameter but filter is given once at most. Regular expressions are bounded in what compiling
  * and matching them can cost: no counted repetition, which multiplies, and no references back, which need backtracking.
  */
 #include "http/query.h"
@@ -89,31 +89,58 @@ static int check_pattern(const char *text)
 	return 0;
 }
 
-static int read_filter(struct query *query, const char *text)
+static int add_term(struct query *query, const struct filter_term *term)
 {
 	struct filter_options *filter = &query->filter;
-	const struct {
-		const char *kind;
-		const char **field;
-	} kinds[] = { { "focus:", &filter->focus },
-		      { "ignore:", &filter->ignore },
-		      { "hide:", &filter->hide },
-		      { "process:", &filter->process } };
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		size_t len = strlen(kinds[i].kind);
-
-		if (strncmp(text, kinds[i].kind, len))
-			continue;
-		if (*kinds[i].field)
-			return fail_plain(-EINVAL, "filter %s is given twice", kinds[i].kind);
-		*kinds[i].field = text + len;
-		return check_pattern(text + len);
-	}
-	return fail_plain(-EINVAL, "a filter begins with focus:, ignore:, hide: or process:");
+	if (filter->terms_len == sizeof(filter->terms) / sizeof(*filter->terms))
+		return fail_plain(-EINVAL, "there are more than %zu filters", filter->terms_len);
+	filter->terms[filter->terms_len++] = *term;
+	return term->exact ? 0 : check_pattern(term->text);
 }
 
-static int read_value(struct query *query, enum query_param param, const char *text, uint64_t now_ns)
+/* What a filter is of, by its name. */
+static bool read_key(const char *name, struct filter_term *term)
+{
+	static const struct {
+		const char *name;
+		enum filter_key key;
+	} keys[] = { { "focus", FILTER_FOCUS },   { "ignore", FILTER_FOCUS },    { "hide", FILTER_HIDE },
+		     { "module", FILTER_MODULE }, { "kind", FILTER_KIND },       { "process", FILTER_PROCESS },
+		     { "thread", FILTER_THREAD }, { "container", FILTER_LABEL }, { "unit", FILTER_LABEL } };
+	static const char label[] = "label.";
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (strcmp(name, keys[i].name))
+			continue;
+		term->key = keys[i].key;
+		term->label = term->key == FILTER_LABEL ? keys[i].name : NULL;
+		term->except ^= !strcmp(name, "ignore");
+		return !(term->key == FILTER_HIDE && term->except);
+	}
+	term->key = FILTER_LABEL;
+	term->label = name + strlen(label);
+	return !strncmp(name, label, strlen(label)) && *term->label;
+}
+
+/* KEY:REGEX or KEY=TEXT, with a minus in front: all but these. */
+static int read_filter(struct query *query, char *text)
+{
+	char *name = text + (*text == '-'), *end = name + strcspn(name, ":=");
+	struct filter_term term = { .except = *text == '-', .exact = *end == '=', .text = end + 1 };
+
+	if (!*end)
+		return fail_plain(-EINVAL, "a filter is KEY:REGEX or KEY=TEXT");
+	*end = '\0';
+	if (!read_key(name, &term))
+		return fail_plain(-EINVAL, "a filter begins with focus, ignore, hide, module, kind, process, thread, "
+					   "container, unit or label.NAME");
+	if (!*term.text)
+		return fail_plain(-EINVAL, "filter %s has no value", name);
+	return add_term(query, &term);
+}
+
+static int read_value(struct query *query, enum query_param param, char *text, uint64_t now_ns)
 {
 	switch (param) {
 	case QUERY_FROM:
@@ -134,7 +161,7 @@ static int read_value(struct query *query, enum query_param param, const char *t
 		return 0;
 	case QUERY_FN:
 		query->fn = text;
-		return 0;
+		return add_term(query, &(struct filter_term){ .key = FILTER_FOCUS, .exact = true, .text = text });
 	case QUERY_OFFSETS:
 		return read_offsets(text, query);
 	default:

@@ -11,8 +11,8 @@
 
 #include "profile/filter.h"
 
-#define QUERY_BYTES_MAX 4096
-#define QUERY_PAIRS_MAX 16
+#define QUERY_BYTES_MAX 8192
+#define QUERY_PAIRS_MAX 32
 #define QUERY_PATTERN_MAX 256    /* bytes of a regular expression */
 #define QUERY_SECONDS_MAX 300    /* of sampling that somebody waits for */
 #define QUERY_SECONDS_DEFAULT 30 /* as Go's own handler has it */
@@ -24,7 +24,7 @@
 	PARAM(FROM, "from", "the beginning of the range, a time")                             \
 	PARAM(TO, "to", "the end of the range, a time; now if not given")                     \
 	PARAM(AGAINST, "against", "the beginning of a range as long, to compare with")        \
-	PARAM(FILTER, "filter", "focus:REGEX, ignore:REGEX, hide:REGEX or process:PID|REGEX") \
+	PARAM(FILTER, "filter", "what samples are asked for, as focus:REGEX or process=NAME") \
 	PARAM(FORMAT, "format", "a name of a format")                                         \
 	PARAM(SECONDS, "seconds", "how long to sample")                                       \
 	PARAM(BY, "by", "what makes a curve or a row of its own")                             \
@@ -53,7 +53,7 @@ struct query {
 	const char *format, *by; /* NULL: not given */
 	const char *fn;
 	unsigned offset_from, offset_to; /* ms of every second, the last one not included; 0 and 0: not given */
-	struct filter_options filter;
+	struct filter_options filter;    /* of filter and fn */
 	char *text;
 };
 

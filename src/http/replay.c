@@ -35,8 +35,6 @@ struct replay {
 	size_t len;
 };
 
-static filter_text *const texts[] = { out_frame_text, out_module_text, NULL };
-
 int replay_new(struct replay **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
@@ -102,9 +100,9 @@ static bool meets(const struct profile *part, uint64_t from_ns, uint64_t to_ns)
 static int copy_profile(const struct profile *from, const struct filter_options *options, struct profile **ret)
 {
 	struct filter *filter = NULL;
-	int err = filter_new(&filter, options);
+	int err = filter_new(&filter, options, &out_texts);
 
-	err = err ? err : filter_apply(filter, from, texts, ret);
+	err = err ? err : filter_apply(filter, from, ret);
 	filter_free(filter);
 	return err;
 }
@@ -295,40 +293,15 @@ static int get_timed(void *context, const struct query *query, struct profile **
 	return err;
 }
 
-/* By node, whether a function of that name is on the stack. */
-static int mark_function(const struct profile *profile, const char *fn, bool **ret)
-{
-	uint32_t count = profile_count(profile, PROFILE_NODES);
-	bool *marks = calloc(count, sizeof(*marks));
-	autobuf struct buf text = { 0 };
-
-	if (!marks)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < count; i++) { /* a parent's number is smaller */
-		const struct profile_node *node = profile_node(profile, i);
-
-		buf_clear(&text);
-		out_frame_text(profile, node->frame, &text);
-		marks[i] = marks[node->parent] || (text.len == strlen(fn) && !memcmp(text.data, fn, text.len));
-	}
-	*ret = marks;
-	return buf_error(&text);
-}
-
 static int add_curves(struct curves *curves, const struct profile *profile, const struct query *query)
 {
 	const char *by = query->by || query->fn ? query->by : "process";
-	autofree bool *marks = NULL;
-	int err = query->fn ? mark_function(profile, query->fn, &marks) : 0;
+	int err = 0;
 
 	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++) {
 		uint32_t sample = profile_event(profile, i)->sample;
 		size_t len = 0;
-		const char *name;
-
-		if (marks && !marks[profile_sample(profile, sample)->stack])
-			continue;
-		name = by ? summary_name(profile, sample, by, &len) : query->fn;
+		const char *name = by ? summary_name(profile, sample, by, &len) : query->fn;
 		err = curves_add(curves, name, by ? len : strlen(name), event_ns(profile, i), 1);
 	}
 	return err;
@@ -352,17 +325,13 @@ static int replay_series(void *context, const struct query *query, struct buf *o
 static int replay_heat(void *context, const struct query *query, struct buf *out)
 {
 	struct profile *profile = NULL;
-	autofree bool *marks = NULL;
 	struct heat *heat = NULL;
 	uint64_t from_ns, to_ns;
 	int err = get_timed(context, query, &profile, &from_ns, &to_ns);
 
 	err = err ? err : heat_new(&heat, from_ns, to_ns);
-	if (!err && query->fn)
-		err = mark_function(profile, query->fn, &marks);
 	for (uint32_t i = 1; !err && i < profile_count(profile, PROFILE_EVENTS); i++)
-		if (!marks || marks[profile_sample(profile, profile_event(profile, i)->sample)->stack])
-			heat_add(heat, event_ns(profile, i), 1);
+		heat_add(heat, event_ns(profile, i), 1);
 	err = err ? err : heat_write(heat, out);
 	heat_free(heat);
 	profile_free(profile);

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "profile/filter.h"
 #include "profile/profile.h"
 
 static void add_escaped(const struct profile *profile, uint32_t string, const char *also, struct buf *out)
@@ -106,6 +107,8 @@ void out_module_text(const struct profile *profile, unsigned int number, struct 
 {
 	add_module(profile, number, ";", out);
 }
+
+const struct filter_texts out_texts = { out_frame_text, out_function_module };
 
 void out_folded_frame(const struct profile *profile, unsigned int number, struct buf *out)
 {

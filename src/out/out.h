@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct buf;
+struct filter_texts;
 struct profile;
 
 typedef int out_writer(const struct profile *profile, struct buf *out);
@@ -67,6 +68,8 @@ void out_folded_frame(const struct profile *profile, unsigned int frame, struct 
 void out_module_text(const struct profile *profile, unsigned int frame, struct buf *out);
 /* The same for tables of functions: - for a name whose file is not known, as in folded stacks. */
 void out_function_module(const struct profile *profile, unsigned int frame, struct buf *out);
+/* Both, for filters. */
+extern const struct filter_texts out_texts;
 void out_comm_text(const struct profile *profile, unsigned int sample, struct buf *out);
 /* Whether it is known whose sample it is; of those that are nobody's a folded line has the stack alone. */
 bool out_has_comm(const struct profile *profile, unsigned int sample);

@@ -244,7 +244,7 @@ static int write_sections(struct report *report)
 int report_check(const struct report_options *options)
 {
 	struct filter *filter = NULL;
-	int err = filter_new(&filter, &options->filter);
+	int err = filter_new(&filter, &options->filter, &out_texts);
 
 	filter_free(filter);
 	return err;
@@ -252,7 +252,6 @@ int report_check(const struct report_options *options)
 
 int report_write(const struct profile *profile, const struct report_options *options, struct buf *out)
 {
-	static filter_text *const texts[] = { out_frame_text, out_module_text, NULL };
 	struct report report = { .options = options, .whole = profile, .profile = profile, .out = out };
 	struct profile *filtered = NULL;
 	struct filter *filter = NULL;
@@ -262,8 +261,8 @@ int report_write(const struct profile *profile, const struct report_options *opt
 	if (report.width < REPORT_WIDTH_MIN)
 		report.width = REPORT_WIDTH_MIN;
 	if (filter_asked(&options->filter)) {
-		err = filter_new(&filter, &options->filter);
-		err = err ? err : filter_apply(filter, profile, texts, &filtered);
+		err = filter_new(&filter, &options->filter, &out_texts);
+		err = err ? err : filter_apply(filter, profile, &filtered);
 		report.profile = filtered;
 	}
 	err = err ? err : tally_init(&report.tally, report.profile, options->by);

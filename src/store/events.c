@@ -35,7 +35,7 @@ static void count(const struct window *window, uint64_t start, const struct stor
 }
 
 /* Windows of a range that have events, by era. */
-static int count_all(struct store *store, const struct store_range *range, const struct store_filter *filter,
+static int count_all(struct store *store, const struct store_range *range, const struct filter *filter,
 		     struct store_heat *heat)
 {
 	autostatement sqlite3_stmt *rows = NULL;
@@ -65,7 +65,7 @@ static int count_all(struct store *store, const struct store_range *range, const
 	return err;
 }
 
-int store_heat(struct store *store, const struct store_range *range, size_t rows, const struct store_filter *filter,
+int store_heat(struct store *store, const struct store_range *range, size_t rows, const struct filter *filter,
 	       struct store_heat *ret)
 {
 	uint64_t from = range->from / STORE_NS_PER_SEC * STORE_NS_PER_SEC, columns;

@@ -28,7 +28,7 @@
 struct query {
 	struct store *store;
 	const struct store_range *range;
-	const struct store_filter *filter;
+	const struct filter *filter;
 	struct store_answer answer;
 	struct profile *profile;
 	/* Of the era at hand: */
@@ -273,8 +273,8 @@ static int add_rows(struct query *query, const struct store_row *rows, size_t le
 	return err;
 }
 
-int store_query(struct store *store, const struct store_range *range, const struct store_filter *filter,
-		struct profile **ret, struct store_answer *ret_answer)
+int store_query(struct store *store, const struct store_range *range, const struct filter *filter, struct profile **ret,
+		struct store_answer *ret_answer)
 {
 	struct query query = { .store = store, .range = range, .filter = filter };
 	autofree struct store_row *rows = NULL;

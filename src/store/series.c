@@ -5,7 +5,7 @@
  *
  * The rows are read twice: once to see which curves are the greatest, once to fill those. So memory is that of the
  * curves that were asked for, however many processes there have been. Who ran how much is in the heads of windows;
- * bodies are read only for the curve of a function, and events only where buckets are shorter than windows.
+ * bodies are read only where stacks are asked for, and events only where buckets are shorter than windows.
  */
 #include "store/store.h"
 
@@ -18,6 +18,7 @@
 #include "base/fail.h"
 #include "base/intern.h"
 #include "base/span.h"
+#include "profile/filter.h"
 #include "profile/profile.h"
 #include "store/dict.h"
 #include "store/parts.h"
@@ -29,7 +30,7 @@ struct series {
 	const struct store_series_request *request;
 	const struct store_row *rows;
 	size_t rows_len;
-	struct intern *names; /* of curves; 0: without a name */
+	struct intern *names; /* of curves; 0: without one */
 	struct buf sums;      /* uint64_t by name */
 	uint32_t *curves;     /* by name, on the second reading: which one it is drawn as */
 	struct store_series *ret;
@@ -67,7 +68,7 @@ static uint32_t name_of_who(const struct series *series, const struct dict *dict
 	size_t len;
 
 	if (series->request->by == STORE_BY_LABEL)
-		return name_of_label(series, dict->model, who.labels ? who.labels : process->labels);
+		return name_of_label(series, dict->model, who.labels);
 	if (series->request->by != STORE_BY_PROCESS)
 		return 0;
 	text = profile_text(dict->model, process->comm ? process->comm : who.comm, &len);
@@ -276,12 +277,13 @@ static int add_curve(struct series *series, const char *name, size_t len)
 	return (name && !curve->name) || !curve->values ? fail(-ENOMEM, "store: curves") : 0;
 }
 
-/* Chooses the greatest curves; what has no name, and all others, go to the last. */
+/* Chooses the greatest curves, what has no name being one as well; all others go to the last. */
 static int choose_curves(struct series *series)
 {
 	uint32_t names = intern_count(series->names), named = 0;
 	uint64_t rest = 0, *sums = (void *)series->sums.data;
 	autofree struct ranked *ranked = calloc(names + 1, sizeof(*ranked));
+	bool all = series->request->by == STORE_BY_NOTHING;
 	int err = 0;
 
 	series->curves = calloc(names + 1, sizeof(*series->curves));
@@ -289,11 +291,11 @@ static int choose_curves(struct series *series)
 	if (!ranked || !series->curves || !series->ret->curves)
 		return fail(-ENOMEM, "store: curves");
 	names = (uint32_t)(series->sums.len / sizeof(*sums)); /* of those that have a sum */
-	for (uint32_t i = 1; i < names; i++)
+	for (uint32_t i = all ? 1 : 0; i < names; i++)
 		if (sums[i])
 			ranked[named++] = (struct ranked){ sums[i], i };
 	qsort(ranked, named, sizeof(*ranked), compare_ranked);
-	rest = names ? sums[0] : 0;
+	rest = all && names ? sums[0] : 0;
 	for (uint32_t i = 0; i < named && !err; i++) {
 		size_t len;
 		const char *name = intern_get(series->names, ranked[i].name, &len);
@@ -307,7 +309,8 @@ static int choose_curves(struct series *series)
 		series->ret->curves[i].sum = ranked[i].sum;
 		err = add_curve(series, name, len);
 	}
-	series->curves[0] = (uint32_t)series->ret->len;
+	if (all)
+		series->curves[0] = (uint32_t)series->ret->len;
 	if (!err && rest) {
 		series->ret->curves[series->ret->len].sum = rest;
 		err = add_curve(series, NULL, 0);
@@ -327,9 +330,9 @@ static enum store_level level_for(const struct store_series_request *request)
 static int make_series(struct series *series)
 {
 	autofree struct store_row *rows = NULL;
-	const struct store_filter *filter = series->request->filter;
 	int err = store_cover(series->store, &series->request->range, level_for(series->request),
-			      filter && filter->function ? STORE_BODY : STORE_HEAD, &rows, &series->rows_len);
+			      filter_of_stacks(series->request->filter) ? STORE_BODY : STORE_HEAD, &rows,
+			      &series->rows_len);
 
 	series->rows = rows;
 	err = err ? err : take_rows(series, add_sum);

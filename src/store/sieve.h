@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 struct dict;
-struct store_filter;
+struct filter;
 
 struct sieve {
 	unsigned char *whos, *stacks; /* by number; NULL: all pass */
 };
 
 /* `filter` may be NULL. sieve_free is due in either case. */
-int sieve_init(struct sieve *sieve, const struct dict *dict, const struct store_filter *filter);
+int sieve_init(struct sieve *sieve, const struct dict *dict, const struct filter *filter);
 void sieve_free(struct sieve *sieve);
 
 static inline bool sieve_who(const struct sieve *sieve, uint32_t who)

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct filter;
 struct profile;
 struct store;
 
@@ -57,13 +58,6 @@ int store_improve(struct store *store, const struct profile *named);
  */
 int store_tend(struct store *store);
 
-/* What is asked of stacks; NULL: anything. */
-struct store_filter {
-	const char *process;           /* the name of a process, or its pid in digits */
-	const char *label_key, *label; /* a label set has this pair */
-	const char *function;          /* a frame of the stack has exactly this name */
-};
-
 struct store_range {
 	uint64_t from, to;
 };
@@ -77,8 +71,8 @@ struct store_answer {
 };
 
 /* All that was sampled in a range, as a new profile. `filter` and `ret_answer` may be NULL. */
-int store_query(struct store *store, const struct store_range *range, const struct store_filter *filter,
-		struct profile **ret, struct store_answer *ret_answer);
+int store_query(struct store *store, const struct store_range *range, const struct filter *filter, struct profile **ret,
+		struct store_answer *ret_answer);
 
 /* By what curves are told apart. */
 enum store_by { STORE_BY_NOTHING, STORE_BY_PROCESS, STORE_BY_LABEL };
@@ -89,14 +83,14 @@ struct store_series_request {
 	enum store_by by; /* nothing: one curve of all that passes the filter */
 	const char *label_key;
 	size_t curves; /* at most so many, those with the greatest sums; the rest becomes one more, without a name */
-	const struct store_filter *filter; /* or NULL; its function makes the curve of that function */
+	const struct filter *filter; /* or NULL */
 };
 
 #define STORE_BUCKETS_MAX 100000
 #define STORE_CURVES_MAX 1000
 
 struct store_curve {
-	char *name; /* NULL: all others, or those that have no such label, or all where nothing was asked for */
+	char *name; /* "": without a name, or such a label; NULL: all others, or all where nothing was asked for */
 	uint64_t sum;
 	uint64_t *values; /* by bucket */
 };
@@ -126,7 +120,7 @@ struct store_heat {
 #define STORE_HEAT_COLUMNS_MAX 3600
 #define STORE_HEAT_ROWS_MAX 1000
 
-int store_heat(struct store *store, const struct store_range *range, size_t rows, const struct store_filter *filter,
+int store_heat(struct store *store, const struct store_range *range, size_t rows, const struct filter *filter,
 	       struct store_heat *ret);
 void store_heat_free(struct store_heat *heat);
 

@@ -3,10 +3,24 @@
 // stands there when there is nothing to show.
 import { byId, el, fill, isNarrow } from "./dom.js";
 import { chipText, compileChips } from "./filters.js";
+import { KIND_GROUP } from "./data.js";
 import { buildTree, sumBy } from "./model.js";
 import { countText, fitName, percent, plural, secondsOf, thousands } from "./format.js";
 
 const LOST_PERCENT = 1, WHOLE_PERCENT = 95;
+
+// In which of the groups at the root a function was running most, and how much of it there.
+function mostlyIn(db, tree, wanted) {
+	const group = new Int32Array(tree.count), sums = new Map(), { fn, kind, name } = db.frames;
+	for (let i = 1; i < tree.count; i++) {
+		const frame = tree.frame[i];
+		group[i] = kind[frame] === KIND_GROUP ? frame : group[tree.parent[i]];
+		if (group[i] && tree.self[0][i] && fn[frame] === wanted)
+			sums.set(group[i], (sums.get(group[i]) || 0) + tree.self[0][i]);
+	}
+	const [[frame, sum] = [0, 0]] = [...sums].sort((one, other) => other[1] - one[1]);
+	return [frame ? name[frame] : "", sum];
+}
 
 export function answerText(app) {
 	const { tree, db } = app, whole = tree.total[0][0], nameOf = (fn) => fitName(db.frames.name[db.frames.fnFrame[fn]], isNarrow() ? 36 : 100);
@@ -19,9 +33,11 @@ export function answerText(app) {
 		return `${nameOf(real[0].fn)} ${real[0].points > 0 ? "grew" : "shrank"} most, by ${Math.abs(real[0].points).toFixed(1)} points; ` +
 			`${plural(real.length, "function")} changed by more than noise.`;
 	}
-	const groups = sumBy(db, tree, "group").filter(([name]) => name && !name.startsWith("[no ")), [most] = app.hottest;
-	const first = groups.length ? `${groups[0][0]} used ${percent(groups[0][1], whole)} of this; ` : "";
-	return most === undefined ? "" : `${first}${nameOf(most)} alone ${percent(app.sums.self[0][most], whole)}.`;
+	const [[group, used] = []] = sumBy(db, tree, "group").filter(([name]) => name && !name.startsWith("[no ")), [most] = app.hottest;
+	if (most === undefined)
+		return "";
+	const self = app.sums.self[0][most], [where, there] = mostlyIn(db, tree, most), elsewhere = group && where !== group && where ? 2 * there > self ? ` (mostly in ${where})` : " (in several)" : "";
+	return (group ? `${group} used ${percent(used, whole)} of this; ` : "") + `${nameOf(most)}${elsewhere || " alone"} ${percent(self, whole)}.`;
 }
 
 // How much of all the chips leave.

@@ -2,6 +2,13 @@
 // Asking the server: blocks of data, JSON, and events as they come. What fails says so in a sentence.
 import { decode, unpack } from "./data.js";
 
+// Chips whose filter has another name: that, whether it means all but these, and whether a part of the text will do.
+const FILTER_KEYS = { fn: ["focus", false, true], focus: ["focus", false, false], callers: ["focus", false, false], ignore: ["focus", true, true] };
+const FILTERS_MOST = 16, PATTERN_MOST = 250, BYTES_MOST = 3000, NAME_MOST = 3000;
+
+// The name of a function can be asked for.
+export const isShort = (name) => encodeURIComponent(name).length <= NAME_MOST;
+
 class Refused extends Error {
 	constructor(status, text) {
 		super(text);
@@ -37,32 +44,95 @@ export async function askBlock(range, signal) {
 	return decode(await unpack(new Uint8Array(await answer.arrayBuffer())));
 }
 
-// Chips that the server knows too, as its filters; of several of a kind it takes one expression.
+// Chips as the server's filters. `left` are those that it has no words for.
 export function filtersOf(chips) {
-	const kinds = { process: [], focus: [], ignore: [] };
+	const filters = [], left = [];
+	let length = 0;
 	for (const chip of chips) {
-		const regex = /^\/([^]+)\/$/.exec(chip.value), part = chip.key === "fn" || chip.key === "ignore";
-		const text = regex ? regex[1] : part ? escapeName(chip.value) : "^" + escapeName(chip.value) + "$";
-		if (chip.key === "process" && !chip.not)
-			kinds.process.push(/^\d+$/.test(chip.value) ? chip.value : text);
-		else if (chip.key === "ignore" || chip.key === "fn" && chip.not)
-			kinds.ignore.push(text);
-		else if (["fn", "focus", "callers"].includes(chip.key) && !chip.not && !kinds.focus.length)
-			kinds.focus.push(text);
+		const [key, not, part] = FILTER_KEYS[chip.key] || [chip.key, false, false], value = ["foldrec", "foldmod"].includes(key) ? "" : filterValue(chip.value, part);
+		const text = (chip.not || not ? "-" : "") + key + value, taken = encodeURIComponent(text).length;
+		if (value === null || value && (filters.length === FILTERS_MOST || length + taken > BYTES_MOST) || chip.not && key === "hide") {
+			left.push(chip);
+		} else if (value) {
+			filters.push(["filter", text]);
+			length += taken;
+		}
 	}
-	return Object.entries(kinds).filter(([, list]) => list.length).map(([kind, list]) => ["filter", kind + ":" + list.join("|")]);
+	return { filters, left };
 }
 
-// Of chips what curves can be asked by: whose samples, and one function that is on their stacks. `left` are the others.
-export function curveFilters(chips) {
-	const fn = chips.find((chip) => ["focus", "callers"].includes(chip.key) && !chip.not && !chip.value.startsWith("/"));
-	const left = chips.filter((chip) => chip !== fn && (chip.key !== "process" || chip.not) && !["hide", "foldrec", "foldmod"].includes(chip.key));
-	return { filters: filtersOf(chips.filter((chip) => chip.key === "process")), fn: fn ? fn.value : "", left };
+// What stands behind the key: an expression, or the text itself. null if there is none that means the same.
+function filterValue(value, part) {
+	const found = /^\/([^]+)\/(i?)$/.exec(value), pattern = found ? posix(found[1]) : part ? value.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") : null;
+	if (!found && !part)
+		return "=" + value;
+	return pattern === null || new TextEncoder().encode(pattern).length > PATTERN_MOST ? null : ":" + (found && found[2] ? "(?i)" : "") + pattern;
 }
 
-// For an expression of the server's, which has no braces: any character instead.
-export function escapeName(name) {
-	return name.slice(0, 120).replace(/[\\^$.*+?()[\]|]/g, "\\$&").replace(/[{}]/g, ".") + (name.length > 120 ? ".*" : "");
+const CLASSES = { d: "0-9", w: "[:alnum:]_", s: "[:space:]" };
+
+// A bracket of a regular expression from `at` on, as POSIX has it, without escapes: its text and where it ends. null: not there.
+function bracket(source, at) {
+	const not = source[at + 1] === "^", tail = { "[": "", "^": "", "-": "" };
+	let out = "", first = "", i = at + 1 + not;
+	for (; i < source.length && source[i] !== "]"; i++) {
+		const escaped = source[i] === "\\", one = escaped ? source[++i] : source[i];
+		if (escaped && /\w/.test(one || "0")) {
+			if (!CLASSES[one])
+				return null;
+			out += CLASSES[one];
+		} else if (one === "]") {
+			first = one;
+		} else if (one in tail) {
+			tail[one] = one;
+		} else if (source[i + 1] === "-" && source[i + 2] && source[i + 2] !== "]") {
+			if (source[i + 2] === "\\" || escaped)
+				return null;
+			out += source.slice(i, i + 3);
+			i += 2;
+		} else {
+			out += one;
+		}
+	}
+	const inside = first + out + tail["["] + tail["^"] + tail["-"];
+	return i === source.length || !inside || inside === "^" && !not ? null : ["[" + (not ? "^" : "") + inside + "]", i];
+}
+
+// A regular expression of this language as one of POSIX that finds the same; null if there is none.
+export function posix(source) {
+	let out = "";
+	for (let i = 0; i < source.length; i++) {
+		const one = source[i], next = source[i + 1] || "", low = next.toLowerCase();
+		if (one === "\\") {
+			i++;
+			if (next === "b" || next === "B")
+				out += one + next;
+			else if (CLASSES[low])
+				out += "[" + (next === low ? "" : "^") + CLASSES[low] + "]";
+			else if (!next || /\w/.test(next))
+				return null;
+			else
+				out += /[\\^$.*+?()[\]{}|]/.test(next) ? one + next : next;
+		} else if (one === "[") {
+			const found = bracket(source, i);
+			if (!found)
+				return null;
+			[out, i] = [out + found[0], found[1]];
+		} else if (one === "(" && next === "?") {
+			if (source[i + 2] !== ":")
+				return null;
+			out += one;
+			i += 2;
+		} else if (one === "{" && /^\{\d+,?\d*\}/.test(source.slice(i))) {
+			return null;
+		} else if (one === "{" || one === "}") {
+			out += "\\" + one;
+		} else {
+			out += one;
+			i += /[*+?]/.test(one) && next === "?"; // how much of it is found does not matter
+		}
+	}
+	return out;
 }
 
 // Server-sent events until they end: tell(name, data). fetch, not EventSource: it says why it was refused.

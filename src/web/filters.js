@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chips: what is asked of stacks. A chip is {key, value, not}. Those of one key that choose whose samples are shown are
 // alternatives; everything else narrows further. Texts: docs/page.md. Pure.
-import { KINDS } from "./data.js";
+import { KIND_NONE, KINDS } from "./data.js";
 
 // What samples are chosen by: the task, or the function that was running; what stacks are chosen by; what changes them.
 export const TASK_KEYS = ["process", "thread", "container", "unit"];
@@ -65,9 +65,12 @@ function taskMatches(db, task, chip) {
 	const match = matcher(chip.value, false), number = +chip.value;
 	if (match(taskText(db, task, chip.key)))
 		return true;
-	if (chip.key === "process")
-		return number > 0 && number === db.task.pid[task] || match(taskText(db, task, "pid"));
-	return chip.key === "thread" && number > 0 && number === db.task.tid[task];
+	if (chip.key === "thread")
+		return number > 0 && number === db.task.tid[task];
+	// A process is that of all its threads; an id may be whole.
+	if (match(db.strings[db.task[chip.key][task]]))
+		return true;
+	return chip.key === "process" && (number > 0 && number === db.task.pid[task] || chip.value === taskText(db, task, "pid"));
 }
 
 // Per task: whether its samples are shown.
@@ -100,11 +103,11 @@ function passLeaves(db, chips) {
 
 // Per frame: whether the chip means it.
 export function matchFrames(db, chip) {
-	const { name, module, real } = db.frames, out = new Uint8Array(db.frames.count);
+	const { name, module, kind, real } = db.frames, out = new Uint8Array(db.frames.count);
 	const part = chip.key === "fn" || chip.key === "ignore", regex = toRegex(chip.value) !== undefined;
 	const match = matcher(chip.value, part);
 	for (let frame = 1; frame < real; frame++)
-		out[frame] = match(name[frame]) || (part || regex) && match(module[frame]) ? 1 : 0;
+		out[frame] = kind[frame] !== KIND_NONE && (match(name[frame]) || (part || regex) && match(module[frame])) ? 1 : 0;
 	return out;
 }
 

@@ -81,7 +81,8 @@ export class Plot {
 		context.fillStyle = this.colour("quiet");
 		context.textAlign = "right";
 		context.textBaseline = "middle";
-		context.fillText(text, -6, Math.min(this.height - 5, Math.max(7, y)));
+		const words = context.measureText(text).width > LEFT - 8 ? text.split(" ") : [text];
+		words.forEach((word, i) => context.fillText(word, -6, Math.min(this.height - 5, Math.max(7, y)) + 12 * i));
 	}
 	// Lines across, where nothing is known.
 	hatch(context, left, right, top, bottom, colour) {

@@ -12,7 +12,7 @@ import { App, fail, wire } from "./main.js";
 import { clock, rangeOf, rangeText, readSpan, spanText } from "./ranges.js";
 import { Strip } from "./strip.js";
 
-const RETRY_MS = 1000, RETRY_MOST_MS = 8000, QUIET_MS = 5000, PRESS_MS = 400, AGAIN_LEAST_MS = 5000, AGAIN_MOST_MS = 30000, FILL_MS = 5000;
+const RETRY_MS = 1000, RETRY_MOST_MS = 8000, QUIET_MS = 5000, PRESS_MS = 400, AGAIN_LEAST_MS = 5000, AGAIN_MOST_MS = 30000, FILL_MS = 5000, STALE_MS = 30000;
 
 function emptyTables(range) {
 	const none = new LiveData();
@@ -96,7 +96,8 @@ class Server {
 		}
 	}
 	build([after, before], range, other) {
-		const db = after || emptyTables(range);
+		const db = after || emptyTables(range), { profile } = db.head;
+		profile.quality = (profile.quality || "").replace(/^losses are not known.*/, "losses within these moments are not known");
 		this.lacks = before === null ? "b" : after ? "" : "a";
 		if (!before)
 			return db;
@@ -142,7 +143,8 @@ class Server {
 				this.show(this.app.state, db, key, this.key === key && this.app.view);
 			}
 		} catch (error) {
-			this.filled = null; // what was heard is shown instead
+			if (this.filled && this.live.end - this.filled.to > STALE_MS)
+				this.filled = null; // what was heard is shown instead
 		}
 		this.filling = null;
 	}
@@ -162,7 +164,7 @@ class Server {
 		if (!this.hasTimes)
 			return;
 		const { view } = this.strip, each = view && this.strip.series ? Math.min(AGAIN_MOST_MS, Math.max(AGAIN_LEAST_MS, (view.to - view.from) / this.strip.series.cells)) : AGAIN_LEAST_MS;
-		if (!state.seen && Date.now() - (this.asked || 0) > each) {
+		if (!state.seen && !this.strip.asking && Date.now() - (this.asked || 0) > each) {
 			this.asked = Date.now();
 			this.strip.ask(state, true);
 		}
@@ -224,6 +226,7 @@ class Server {
 		if (this.gone)
 			this.reached();
 		if (name === "all") {
+			byId("host").textContent = byId("host").textContent || data.host || "";
 			const window = 1000 * this.app.state.last;
 			this.live.window = window;
 			this.live.begin(data);
@@ -308,17 +311,28 @@ class Server {
 		if (span)
 			this.app.store.set({ a: spanText(span.from + way * (span.to - span.from), span.to + way * (span.to - span.from)) });
 	}
+	// What is kept is known now: an empty range can say where the nearest samples are.
+	timeKnown() {
+		if (this.app.tree && this.app.isEmpty())
+			this.showEmpty();
+	}
 	showEmpty() {
 		const { app } = this, { state, store } = app, range = rangeOf(state), button = (text, patch) => el("button", { onclick: () => store.set(patch) }, text);
-		if (app.whole > 0 && state.chips.length)
-			return showEmpty(app);
+		if (app.whole > 0 && state.chips.length) {
+			const near = this.strip.nearest(range || this.liveSpan());
+			showEmpty(app);
+			if (near)
+				byId("view").querySelector(".actions").append(button(`The nearest that has some: ${rangeText(near)}`, { a: spanText(near.from, near.to), b: "", offsets: "" }));
+			return null;
+		}
 		if (!range)
 			return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, this.isLive ? "Nothing ran in this time" : "There are no samples in this profile"),
 				el("p", {}, this.isLive ? "As soon as anything does, it is here." : "What it was made from has none.")));
-		const gap = this.strip.gaps.find((one) => one.from_ms < range.to && one.to_ms > range.from);
+		const gap = this.strip.gaps.find((one) => one.from_ms < range.to && one.to_ms > range.from), { whole } = this.strip;
 		const near = this.strip.nearest(range);
 		return fill(byId("view"), el("div", { class: "message" }, el("h2", {}, "No samples in this range"), el("p", {}, rangeText(range)),
-			el("p", {}, gap ? `Nothing was kept: ${gap.why}.` : "Nothing that was asked for ran on a CPU then, or nothing was recorded."),
+			el("p", {}, gap ? `Nothing was kept: ${gap.why}.` : whole && range.to <= whole.from ? `What is kept begins ${clock(whole.from, { day: true, fine: 1 })}.` :
+				whole && range.from >= whole.to ? "That is yet to come." : "Nothing that was asked for ran on a CPU then, or nothing was recorded."),
 			el("div", { class: "actions" }, near ? button(`The nearest that has some: ${rangeText(near)}`, { a: spanText(near.from, near.to), offsets: "" }) : null,
 				button(this.isLive ? "Live" : "All there is", { a: "", b: "", offsets: "" }))));
 	}
@@ -337,7 +351,7 @@ class Server {
 		query.set("format", "report");
 		if (span)
 			[["from", span.from], ["to", span.to], ["offsets", state.offsets]].filter(([, value]) => value).forEach(([name, value]) => query.set(name, value));
-		filtersOf(state.chips).forEach(([name, value]) => query.append(name, value));
+		filtersOf(state.chips).filters.forEach(([name, value]) => query.append(name, value));
 		return "curl " + shellWord(location.origin + "/api/profile?" + query);
 	}
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strip above the picture: the time as curves or as a heat map, what is chosen of it, and what can be done with that.
 // It asks the server for what it draws; what is chosen goes into the address, and from there everywhere.
-import { askJson, curveFilters, escapeName } from "./ask.js";
+import { askJson, filtersOf, isShort } from "./ask.js";
 import { OTHERS, SCHEME } from "./colours.js";
 import { byId, el, fill, isNarrow } from "./dom.js";
-import { chipText, taskText } from "./filters.js";
+import { chipText, shortId, taskText } from "./filters.js";
 import { fitName, percent } from "./format.js";
 import { Heat } from "./heat.js";
 import { rangeText, readSpan, spanText } from "./ranges.js";
 import { Timeline } from "./timeline.js";
 
-const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = 9, OTHER = "[other]", WAIT_MS = 120, SILENT_MS = 15000, OFFERED = 20, LOST_SHARE = 0.01, MISSED_SHARE = 0.05, SILENT = "nothing was sampled";
+const LEAST_MS = 2000, HEAT_MS = 120000, HEAT_MOST = 900000, LEGEND = SCHEME.length, OTHER = "[other]", WAIT_MS = 120, SILENT_MS = 15000, OFFERED = 20, LOST_SHARE = 0.01, MISSED_SHARE = 0.05, SILENT = "nothing was sampled";
 const WINDOWS = [["10", "10 s"], ["30", "30 s"], ["60", "1 min"], ["300", "5 min"], ["900", "15 min"]];
 
 // Names of processes, those with most samples first.
@@ -75,12 +75,16 @@ export class Strip {
 	nameless() {
 		return `[no ${this.app.state.over}]`;
 	}
+	// The largest have colours of their own, which stay theirs; all others are grey.
 	colourOf(name) {
-		if (name === OTHER)
-			return OTHERS;
-		if (!this.colours.has(name))
-			this.colours.set(name, SCHEME[this.colours.size % SCHEME.length]);
-		return this.colours.get(name);
+		return this.colours.get(name) || OTHERS;
+	}
+	paint(curves) {
+		const names = curves.map(({ name }) => name).filter((name) => name !== OTHER).slice(0, SCHEME.length), old = this.colours;
+		this.colours = new Map(names.filter((name) => old.has(name)).map((name) => [name, old.get(name)]));
+		for (const name of names)
+			if (!this.colours.has(name))
+				this.colours.set(name, SCHEME.find((one) => ![...this.colours.values()].includes(one)));
 	}
 	choose(which, { from, to, offsets = "" }, quiet) {
 		const text = spanText(from, to), patch = which === "b" ? { b: text } : { a: text, offsets };
@@ -201,13 +205,13 @@ export class Strip {
 	}
 	// Parameters for whose samples, and which function's.
 	filters(state) {
-		const { filters, fn } = curveFilters(state.chips), [, key, name] = /^(process|fn):([^]*)$/.exec(state.strip === "heat" ? state.of : "") || [];
-		const whose = key === "process" ? [["filter", `process:^${escapeName(name)}$`]] : filters;
-		return [...whose, ["fn", (key === "fn" ? name : fn).slice(0, 1000)]];
+		const [, key, name] = /^(process|fn):([^]*)$/.exec(state.strip === "heat" ? state.of : "") || [];
+		const { filters } = filtersOf(state.chips.filter((chip) => chip.not || key !== "process" || chip.key !== "process"));
+		return key ? [...filters, ["filter", (key === "fn" ? "focus" : key) + "=" + name]] : filters;
 	}
-	remark(state) {
-		const { left } = curveFilters(state.chips);
-		return left.length ? `Not by ${left.map(chipText).join(", ")}: all of the time is shown, whatever those chips leave.` : "";
+	remark(state, fn) {
+		const { left } = filtersOf(state.chips), words = left.length ? [`Over time not by ${left.map(chipText).join(", ")}: the server has no words for that.`] : [];
+		return [...words, ...fn && !isShort(fn) ? ["The name of the function is too long for its curve."] : []].join(" ");
 	}
 	// Asks for what is not there yet; while that is under way, what there was stays.
 	async ask(state, again) {
@@ -218,21 +222,22 @@ export class Strip {
 		const key = JSON.stringify([state.strip, heat && !state.seen && this.server.isLive ? 0 : span, filters, heat ? "" : [state.over, cells]]), fnKey = fn && key + fn;
 		if (!again && key === this.key && fnKey === this.fnKey)
 			return;
-		const whole = again || key !== this.key;
-		Object.assign(this, { key, fnKey });
+		const whole = again || key !== this.taken; // what was asked for and did not come is asked for again
+		Object.assign(this, { key, fnKey, asking: true });
 		if (this.request)
 			this.request.abort();
+		this.stage.setAttribute("aria-busy", "true");
 		const request = this.request = new AbortController(), range = [["from", span.from], ["to", span.to]], { signal } = request;
 		try {
 			if (heat)
 				this.heat = await askJson("/api/heat", [...range, ...filters], signal);
 			else if (whole)
-				this.take(state, await askJson("/api/series", [...range, ...filters, ["by", state.over], ["cells", cells]], signal));
+				this.take(state, key, await askJson("/api/series", [...range, ...filters, ["by", state.over], ["cells", cells]], signal));
 			if (this.server.hasGaps && whole)
 				this.known = await askJson("/api/gaps", range, signal);
 			this.gaps = [...this.known || [], ...this.silences(state)];
-			this.curve = fn ? await askJson("/api/series", [...range, ...filters.filter(([name]) => name !== "fn"), ["fn", fn.slice(0, 1000)], ["cells", cells]], signal) : null;
-			this.say(this.remark(state));
+			this.curve = fn && isShort(fn) ? await askJson("/api/series", [...range, ...filters, ["fn", fn], ["cells", cells]], signal) : null;
+			this.say(this.remark(state, fn));
 		} catch (error) {
 			if (error.name === "AbortError")
 				return;
@@ -241,7 +246,10 @@ export class Strip {
 		}
 		if (heat && this.heat)
 			this.view = { from: this.heat.from_ms, to: this.heat.from_ms + 1000 * this.heat.columns };
+		this.asking = false;
+		this.stage.setAttribute("aria-busy", "false");
 		this.root.classList.add("asked");
+		this.server.timeKnown();
 		this.showLegend(state, again);
 		if (heat)
 			this.showOf(state, this.root.querySelector("#of"));
@@ -266,8 +274,10 @@ export class Strip {
 		}
 		return found.filter((one) => !(this.known || []).some((gap) => gap.from_ms < one.to_ms && gap.to_ms > one.from_ms));
 	}
-	take(state, series) {
+	take(state, key, series) {
 		this.series = series;
+		this.taken = key;
+		this.paint(series.curves);
 		this.view = readSpan(state.seen) || { from: series.from_ms, to: series.to_ms };
 		if (!state.seen)
 			this.whole = { ...this.view };
@@ -282,16 +292,18 @@ export class Strip {
 		if (again && this.legend.querySelector(":focus-visible"))
 			return;
 		const curves = this.series && state.strip === "time" ? this.series.curves : [], sum = curves.reduce((all, { total }) => all + total, 0);
-		const key = (one) => ["process", "container", "unit"].includes(state.over) && one.name && one.name !== OTHER;
+		const key = (one) => ["process", "container", "unit"].includes(state.over) && one.name !== OTHER && (one.name || state.over !== "process");
 		const item = (one) => {
-			const swatch = el("i", { class: "swatch" }), text = `${fitName(one.name || this.nameless(), 30)} ${percent(one.total, sum)}`;
+			const swatch = el("i", { class: "swatch" }), text = `${fitName(shortId(one.name) || this.nameless(), 30)} ${percent(one.total, sum)}`;
 			swatch.style.background = this.colourOf(one.name);
-			return el("li", {}, key(one) ? el("button", { title: "only this; with Shift: all but this", onclick: (event) => this.app.store.addChip({ key: state.over, value: one.name, not: event.shiftKey }) }, swatch, text) : el("span", {}, swatch, text));
+			return el("li", {}, key(one) ? el("button", { title: "only this; with Shift: all but this", onclick: (event) => this.app.store.addChip({ key: state.over, value: shortId(one.name) || this.nameless(), not: event.shiftKey }) }, swatch, text) : el("span", {}, swatch, text));
 		};
+		const grey = el("i", { class: "swatch" });
+		grey.style.background = OTHERS;
 		const line = this.curve && state.strip === "time" ? el("li", { class: "fn-curve" }, el("span", {}, el("i", { class: "stroke" }), fitName(this.fnName(), isNarrow() ? 30 : 60))) : null;
 		const gap = this.gaps.some((one) => this.view && one.from_ms < this.view.to && one.to_ms > this.view.from) ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched" }), "nothing kept")) : null;
 		const lost = this.losses().length ? el("li", {}, el("span", {}, el("i", { class: "swatch hatched bad" }), "lost or missed")) : null;
-		fill(this.legend, line, curves.slice(0, LEGEND).map(item), curves.length > LEGEND ? el("li", {}, el("span", {}, `and ${curves.length - LEGEND} more`)) : null, gap, lost);
+		fill(this.legend, line, curves.slice(0, LEGEND).map(item), curves.length > LEGEND ? el("li", {}, el("span", {}, grey, `and ${curves.length - LEGEND} more`)) : null, gap, lost);
 	}
 	fnName() {
 		return this.curve.curves.length ? this.curve.curves[0].name : "";

@@ -4,7 +4,7 @@
 import { Plot, showWords } from "./plot.js";
 import { clock, roundUp } from "./ranges.js";
 
-const GRIP = 6, TOLD = 6, SNAP = 7, ROUND = [60000, 10000, 1000, 100, 10]; // ms, within so many pixels
+const SPILL = 1.5, GRIP = 6, TOLD = 6, SNAP = 7, ROUND = [60000, 10000, 1000, 100, 10]; // ms, within so many pixels
 
 export class Timeline {
 	constructor(strip) {
@@ -59,16 +59,16 @@ export class Timeline {
 		let top = 0;
 		for (const sum of sums)
 			top = Math.max(top, sum * scale);
-		this.top = roundUp(hz && cpus && top > 0.6 * cpus && top <= cpus ? cpus : top);
+		this.top = roundUp(hz && cpus && top > 0.6 * cpus && top <= SPILL * cpus ? cpus : top);
 		const cell = (series.to_ms - series.from_ms) / series.cells, left = (i) => this.x(series.from_ms + i * cell);
 		for (const { name, values } of series.curves) {
 			context.fillStyle = this.strip.colourOf(name);
 			for (let i = 0; i < series.cells; i++) {
 				if (!values[i])
 					continue;
-				const from = Math.max(0, Math.round(left(i))), to = Math.min(width, Math.max(from + 1, Math.round(left(i + 1)))), y = height - (own[i] + values[i]) * scale / this.top * height;
+				const from = Math.max(0, Math.round(left(i))), to = Math.min(width, Math.max(from + 1, Math.round(left(i + 1)))), y = Math.max(0, height - (own[i] + values[i]) * scale / this.top * height);
 				if (to > from)
-					context.fillRect(from, y, to - from, height - own[i] * scale / this.top * height - y);
+					context.fillRect(from, y, to - from, Math.max(0, height - own[i] * scale / this.top * height - y));
 				own[i] += values[i];
 			}
 		}

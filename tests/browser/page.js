@@ -544,6 +544,11 @@ const tests = {
 		await done("no samples", page);
 		page = await open("one.html");
 		is("one stack", await text(page, "#answer"), "sh used 100.0 % of this; main alone 100.0 %.");
+		await done("one stack", page);
+		page = await open("elsewhere.html");
+		is("a function that is not the first process's", await text(page, "#answer"), "a used 66.0 % of this; w (mostly in b) 33.0 %.");
+		await done("elsewhere", page);
+		page = await open("one.html");
 		await choose(page, "main");
 		is("one sample", (await details(page)).Total, "100.0 % (1 sample)");
 		await done("one stack", page);

@@ -15,6 +15,7 @@ printf '%s\n' 'app;main;grew 600' 'app;main;shrank 100' 'app;main;same 400' 'app
 "$WICK" convert busy.wick -o busy.pb.gz && "$WICK" diff --type cpu busy.pb.gz busy.pb.gz -o times.html || exit 1
 made empty.html <<<'sh;main 0'
 made one.html <<<'sh;main 1'
+printf '%s\n' 'a;x 30' 'a;y 26' 'a;z 10' 'b;w 33' 'c;w 0' 'c;v 1' | made elsewhere.html
 made sources.html <<'END'
 {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [
 	{"name": "main", "file": "src/app.c", "line": 12}, {"name": "work", "file": "src/work.c", "line": 40}]},

@@ -351,6 +351,86 @@ const tests = {
 		await done("curve", page);
 		await stop(server);
 	},
+	// What the chips leave is what the picture, the timeline and the heat map show, to the sample.
+	async filters() {
+		const lists = ["process:switcher", "-process:switcher", "process:/^me/", "process:200", "process:metronome (200)", "thread:/metro.*200/", "container:shop-frontend", "container:[no container]",
+			"unit:/shop/ unit:metronome.service", "-unit:/shop/", "module:metronome", "-module:/^met/", "kind:native", "-kind:native", "fn:step", "fn:metronome", "fn:/hash|tick/", "fn:/HASH/i", "-fn:alpha",
+			"fn:<script>", "focus:beta", "focus:bet", "callers:main", "ignore:tick", "hide:hash_step", "hide:/./", "foldrec:*", "process:switcher fn:beta kind:native", "fn:/\\b(?:alp|x)h\\w+?$/", "fn:/[^\\d\\]]lpha/"];
+		const server = await lively("past=120"), now = 1000 * (Math.floor(Date.now() / 20000) * 20), range = `${now - 80000}-${now - 30000}`, sums = new Set();
+		const page = await visit(server, "a=" + range);
+		const total = (path) => page.evaluate(async (name) => {
+			const { name: url } = performance.getEntriesByType("resource").filter((one) => new URL(one.name).pathname === name).pop(), said = await (await fetch(url)).json();
+			return (said.counts || said.curves.map((one) => one.total)).reduce((sum, one) => sum + one, 0);
+		}, path);
+		const drawn = () => loaded(page).then(() => page.waitForSelector("#strip .stage[aria-busy=false]"));
+		for (const list of lists) {
+			const fragment = new URLSearchParams([["a", range], ["t", range], ...list.split(/ (?=-?[a-z]+:)/).map((one) => ["f", one])]);
+			await page.evaluate((to) => location.hash = to, String(fragment));
+			await until(page, (to) => [...document.querySelectorAll("#chips .chip")].map((one) => one.title).join(" ") === to, list);
+			await drawn();
+			const sum = +/^([\d,]+) of/.exec(await text(page, "#share"))[1].replace(/,/g, "");
+			sums.add(sum);
+			is(`filters, ${list}: the timeline has as many`, await total("/api/series"), sum);
+			await page.evaluate((to) => location.hash = to, fragment + "&strip=heat");
+			await page.waitForSelector("#strip.is-heat");
+			await drawn();
+			is(`filters, ${list}: the heat map too`, await total("/api/heat"), sum);
+			is(`filters, ${list}: nothing to remark`, await text(page, ".strip-note"), "");
+		}
+		ok("filters: they differ", sums.size > 8, [...sums]);
+		await page.evaluate((to) => location.hash = to, String(new URLSearchParams([["a", range], ["t", range], ["f", "fn:/(?=al)alpha/"]])));
+		await until(page, () => document.querySelector(".strip-note").textContent.includes("no words"));
+		is("filters: what the server cannot say is named", await text(page, ".strip-note"), "Over time not by fn:/(?=al)alpha/: the server has no words for that.");
+		await page.evaluate((to) => location.hash = to, String(new URLSearchParams([["a", range], ["over", "container"]])));
+		await page.click(".strip-legend button:has-text('[no container]')");
+		is("filters: what is in no container can be chosen", await chips(page), ["container:[no container]"]);
+		await loaded(page);
+		ok("filters: and is there", /^metronome used/.test(await answer(page)), await answer(page));
+		await done("filters", page);
+		await stop(server);
+	},
+	// What was wrong once.
+	async looks() {
+		const server = await lively("past=120"), now = 1000 * (Math.floor(Date.now() / 20000) * 20), odd = "<img src=x onerror=window.hit=1>";
+		let page = await visit(server, new URLSearchParams([["a", `${now - 80000}-${now - 30000}`], ["f", "process:" + odd]]).toString());
+		await loaded(page);
+		await until(page, () => document.querySelector(".strip-legend").textContent.includes("100.0 %"));
+		const edge = await page.locator("#strip canvas").evaluate((canvas) => {
+			const copy = new OffscreenCanvas(3, canvas.height).getContext("2d");
+			copy.drawImage(canvas, 0, 0);
+			return new Set(new Uint32Array(copy.getImageData(0, 0, 3, canvas.height).data.buffer)).size;
+		});
+		is("timeline: what stands beside it is whole", edge, 1);
+		await done("a small share", page);
+		page = await visit(server, "a=1600000000000-1600000060000");
+		await page.waitForSelector("#view button:has-text('nearest')");
+		ok("long ago: why, and the nearest", /What is kept begins \d\d-\d\d/.test(await text(page, "#view")), await text(page, "#view"));
+		ok("long ago: nothing beside it", !await page.locator("#inspector").isVisible());
+		is("long ago: the machine is named all the same", await text(page, "#host"), "shop1");
+		await done("long ago", page);
+		const beta = [40000, 60000, 80000].map((ago) => now - ago).find((from) => from / 20000 % 2 === 1);
+		page = await visit(server, `a=${beta}-${beta + 20000}&f=fn:alpha`);
+		await page.click("#view button:has-text('nearest')");
+		await loaded(page);
+		ok("not in this range: the nearest that has some of it", /^switcher used 100\.0 % of this; hash_step alone/.test(await answer(page)), await answer(page));
+		await done("not in this range", page);
+		page = await visit(server, "w=900");
+		await until(page, () => parseFloat((/ in ([\d.]+) s/.exec(document.querySelector("#facts").textContent) || [])[1]) >= 100);
+		const top = await page.evaluate(async () => (await (await fetch("/api/series?cells=400")).json()).curves.map((one) => one.values[399]));
+		ok("timeline: it ends with a second that is whole", top.some((one) => one > 0), top);
+		await stop(server);
+		await until(page, () => document.querySelector("#live").dataset.kind === "gone");
+		ok("gone: a picture of more than was heard stays too", parseFloat(/ in ([\d.]+) s/.exec(await text(page, "#facts"))[1]) >= 100, await text(page, "#facts"));
+		page.trouble = page.trouble.filter((one) => !/console: Failed to load resource: net::ERR_/.test(one));
+		await done("a longer picture", page);
+		const busy = await serve("feed", "data=" + join(folder, "busy"), "past=3", "busy.wick"), other = await visit(busy, "a=" + `${now - 600000}-${now + 600000}`);
+		await loaded(other);
+		await other.waitForSelector(".strip-legend .swatch");
+		const hues = await other.locator(".strip-legend .swatch").evaluateAll((all) => all.map((one) => one.style.background));
+		ok("timeline: no colour twice", hues.length > 5 && new Set(hues).size === hues.length, hues);
+		await done("colours", other);
+		await stop(busy);
+	},
 	async gaps() {
 		const server = await saved(), page = await visit(server);
 		await loaded(page);
@@ -405,6 +485,8 @@ const tests = {
 				is(`360 px, ${name}, ${colorScheme}: nothing sticks out`, await overflow(page), []);
 				is(`360 px, ${name}, ${colorScheme}: contrast`, await faint(page), []);
 				ok(`360 px, ${name}, ${colorScheme}: there is room for the picture`, (await page.locator("#view").boundingBox()).height > 150, await page.locator("#view").boundingBox());
+				const wide = await page.locator(".strip-bar > *:visible").evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.id));
+				is(`360 px, ${name}, ${colorScheme}: every button in sight`, wide, []);
 				await picture(page, `serve-narrow-${name}-${colorScheme}`);
 				await done("360 px, " + name, page);
 			}

@@ -37,12 +37,18 @@ static void check_query(const char *text)
 	require(query.from_ns < query.to_ns && (double)query.to_ns < LAST && (double)query.against_ns < LAST);
 	require(query.seconds >= 1 && query.seconds <= QUERY_SECONDS_MAX && query.cells <= QUERY_CELLS_MAX);
 	require(query.offset_to <= QUERY_OFFSET_MAX && (!query.offset_to || query.offset_from < query.offset_to));
-	require(!query.filter.focus || strlen(query.filter.focus) <= QUERY_PATTERN_MAX);
+	for (size_t i = 0; i < query.filter.terms_len; i++) {
+		const struct filter_term *term = &query.filter.terms[i];
+
+		require(*term->text && (term->exact || strlen(term->text) <= QUERY_PATTERN_MAX));
+		require((term->key == FILTER_LABEL) == (term->label && *term->label));
+		require(term->key != FILTER_HIDE || !term->except);
+		check_text(term->text);
+		check_text(term->label);
+	}
 	check_text(query.format);
 	check_text(query.fn);
 	check_text(query.by);
-	check_text(query.filter.focus);
-	check_text(query.filter.process);
 	query_free(&query);
 }
 

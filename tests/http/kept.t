@@ -48,7 +48,26 @@ is "and counts it" "$(jq '.curves[0].total' "$T/body")" \
 answers "the curve of a process" 200 "$url/api/series?filter=process:^redis&cells=1"
 is "is that process's" "$(jq -r '[.curves[].name] | join(" ")' "$T/body")" redis-server
 answers "the curve of a pid" 200 "$url/api/series?filter=process:812&cells=1"
-refuses "a pattern for frames" 400 "$url/api/series?filter=focus:main"
+refuses "a pattern that is none" 400 "$url/api/series?filter=focus:("
+
+# What a filter leaves is the same of a profile, of curves, and of heat maps.
+for filter in process=redis-server -process=redis-server process=812 'process:^(redis|post)' thread:. container=shop-frontend -container:shop \
+	'container=[no container]' 'unit:service$' 'label.container:^shop' 'label.pod=[no pod]' kind=kernel '-kind:^(kernel|native)$' module:libc -module:libc \
+	'module=[kernel]' focus=aeMain -focus:ae ignore:libc 'focus:(?i)AEMAIN' 'hide:.' hide=aeMain; do
+	sum=$(curl -sS -G --data-urlencode "filter=$filter" -d format=folded "$url/api/profile?to=$end" | awk '{ n += $NF } END { print n + 0 }')
+	# one that leaves nothing would be true of anything; hide:. leaves what has no stack
+	case $filter in
+	hide=* | thread:. | *\[no\ pod\]*) holds "$filter leaves all" "$sum == $total" ;;
+	*) holds "$filter leaves a part" "$sum > 0 && $sum < $total" ;;
+	esac
+	is "$filter: curves" "$(curl -sS -G --data-urlencode "filter=$filter" "$url/api/series?to=$end&cells=7" | jq '[.curves[].total] | add // 0')" "$sum"
+	is "$filter: a heat map" "$(curl -sS -G --data-urlencode "filter=$filter" "$url/api/heat?to=$end" | jq '.counts | add')" "$sum"
+done
+both=(-G --data-urlencode filter=focus=aeMain --data-urlencode filter=kind=kernel --data-urlencode filter=process=redis-server)
+sum=$(curl -sS "${both[@]}" -d format=folded "$url/api/profile?to=$end" | awk '{ n += $NF } END { print n }')
+holds "three filters narrow" "$sum > 0 && $sum < $(curl -sS -G -d filter=focus=aeMain -d format=folded "$url/api/profile?to=$end" | awk '{ n += $NF } END { print n }')"
+is "curves too" "$(curl -sS "${both[@]}" "$url/api/series?to=$end&cells=3" | jq '[.curves[].total] | add')" "$sum"
+is "and with fn" "$(curl -sS "${both[@]}" "$url/api/series?to=$end&cells=3&fn=aeMain" | jq -c '[.curves[].name, .curves[].total]')" "[\"aeMain\",$sum]"
 answers "/api/heat" 200 "$url/api/heat?from=$((end - 20000))&to=$end"
 is "has all samples of its range" "$(jq '.counts | add' "$T/body")" "$((20 * each))"
 is "where they were, from 200 ms to 400 ms" "$(jq -c '.rows as $rows | [.counts | to_entries[] | select(.value > 0) | .key % $rows] | unique | [min, max <= 19]' "$T/body")" '[10,true]'
@@ -107,6 +126,27 @@ old() {
 ok "there is a longer past" wait_for 60 old
 curl -sSN "$url/api/events" 2>/dev/null | "$tests_dir/livefold" 1 >"$T/past.folded" 2>"$T/past.err"
 holds "of whole seconds still" "$(folded_sum "$T/past.folded") % $each == 0"
+stop "$server"
+
+# ---- Before the first window: what there is begins with the first second, not in 1970 ----
+
+began=$(($(date +%s) * 1000))
+feed data="$T/young" ms=50 window=100000
+heard() {
+	[ "$(curl -sSN -m 2 "$url/api/events" 2>/dev/null | grep -m1 '^data: ' | sed 's/^data: //' | jq '.seconds | length')" -ge "$1" ]
+}
+ok "seconds that are not sealed" wait_for 20 heard 5
+to=$((began + 3600000))
+answers "curves of them" 200 "$url/api/series?to=$to&cells=5000"
+holds "begin with the first" "$(jq .from_ms "$T/body") >= $began && $(jq .from_ms "$T/body") <= $(date +%s%3N)"
+holds "and have all" "$(jq '[.curves[].total] | add' "$T/body") >= 5 * $each && $(jq '[.curves[].total] | add' "$T/body") % $each == 0"
+answers "a heat map of them" 200 "$url/api/heat?to=$(($(date +%s) * 1000 + 20000))"
+holds "begins there too" "$(jq .from_ms "$T/body") >= $began && $(jq '.counts | add' "$T/body") > 0"
+for filter in process=redis-server -container:shop focus=aeMain kind=kernel; do
+	range="to=$((began + 4000))"
+	is "$filter: of seconds that are not sealed" "$(curl -sS -G --data-urlencode "filter=$filter" "$url/api/series?$range&cells=4" | jq '[.curves[].total] | add')" \
+		"$(curl -sS -G --data-urlencode "filter=$filter" -d format=folded "$url/api/profile?$range" | awk '{ n += $NF } END { print n }')"
+done
 stop "$server"
 
 # ---- Eras: a dictionary that may hold little ----

@@ -274,6 +274,31 @@ is "shows the profile" "$(curl -sS "$url/api/processes" | jq -r '.processes[0].n
 end "$server" INT
 is "--replay: exit" "$status" 0
 
+# ---- Who listens dies in the middle of a window: the one after it is told what is not written yet ----
+
+DATA=$T/middle serve -F 199 --window 60
+seen() {
+	[ "$(code "$url/api/profile?format=folded")" = 200 ] && [ "$(grep '^served;' "$T/body" | awk '{ n += $NF } END { print n + 0 }')" -ge "$1" ]
+}
+ok "some seconds of a window" wait_for 30 seen 400
+moment=$(curl -sSN -m 3 "$url/api/events" 2>"$T/curl.err" | grep -m1 '^data: ' | sed 's/^data: //' | jq '.seconds[-1].at_ms')
+range="format=folded&to=$moment"
+curl -sS "$url/api/profile?$range" >"$T/first.folded"
+kill -KILL "$(http_of "$server")"
+ok "it is started again in the middle" wait_for 20 said 'listens again' && wait_for 20 is_ready
+curl -sS "$url/api/profile?$range" >"$T/again.folded"
+holds "there were samples" "$(folded_sum "$T/first.folded") > 0"
+is "it has the same" "$(LC_ALL=C sort "$T/again.folded")" "$(LC_ALL=C sort "$T/first.folded")"
+end "$server" TERM
+
+# ---- A store that was there before: it is known from the first moment on ----
+
+DATA=$T/middle serve -F 199 --window 60
+curl -sSN -m 3 "$url/api/events" 2>"$T/curl.err" | grep -m1 '^data: ' | sed 's/^data: //' >"$T/all.json"
+holds "when what is kept begins" "$(jq .first_ms "$T/all.json") <= $moment && $(jq .first_ms "$T/all.json") > $((moment - 600000))"
+holds "how much it is" "$(jq .health.store_bytes "$T/all.json") > 0"
+end "$server" TERM
+
 # ---- The examples of the manual page, as typed: on a machine of their own ----
 
 mkdir "$T/bin" "$T/here"

@@ -76,12 +76,11 @@ static int fill(struct feed *feed, struct profile *second)
 
 static int make_second(struct feed *feed, struct profile **ret)
 {
-	static filter_text *const texts[] = { out_frame_text, NULL };
 	static const struct filter_options everything = { 0 };
 	struct filter *filter = NULL;
-	int err = filter_new(&filter, &everything);
+	int err = filter_new(&filter, &everything, &out_texts);
 
-	err = err ? err : filter_apply(filter, feed->model, texts, ret);
+	err = err ? err : filter_apply(filter, feed->model, ret);
 	filter_free(filter);
 	return err ? err : fill(feed, *ret);
 }

@@ -37,6 +37,17 @@ static void refuse(const char *raw, const char *why)
 		fail_msg("'%s' was refused because %s", raw, fail_text());
 }
 
+static void assert_term(const struct query *query, size_t number, const struct filter_term *wanted)
+{
+	const struct filter_term *term = &query->filter.terms[number];
+
+	assert_int_equal(term->key, wanted->key);
+	assert_int_equal(term->except, wanted->except);
+	assert_int_equal(term->exact, wanted->exact);
+	assert_string_equal(term->label ? term->label : "", wanted->label ? wanted->label : "");
+	assert_string_equal(term->text, wanted->text);
+}
+
 static void test_nothing_is_everything_until_now(void **state)
 {
 	struct query query = parse(NULL);
@@ -72,11 +83,30 @@ static void test_values(void **state)
 	assert_string_equal(query.fn, "main:a");
 	assert_int_equal(query.offset_from, 0);
 	assert_int_equal(query.offset_to, 250);
-	assert_string_equal(query.filter.focus, "a+b");
-	assert_string_equal(query.filter.process, "redis server");
-	assert_string_equal(query.filter.hide, "^_");
-	assert_string_equal(query.filter.ignore, "x\xc3\xa9");
+	assert_int_equal(query.filter.terms_len, 5);
+	assert_term(&query, 0, &(struct filter_term){ FILTER_FOCUS, false, true, NULL, "main:a" });
+	assert_term(&query, 1, &(struct filter_term){ FILTER_FOCUS, false, false, NULL, "a+b" });
+	assert_term(&query, 2, &(struct filter_term){ FILTER_PROCESS, false, false, NULL, "redis server" });
+	assert_term(&query, 3, &(struct filter_term){ FILTER_HIDE, false, false, NULL, "^_" });
+	assert_term(&query, 4, &(struct filter_term){ FILTER_FOCUS, true, false, NULL, "x\xc3\xa9" });
 	query_free(&query);
+	query_free(&query);
+}
+
+static void test_filters(void **state)
+{
+	struct query query = parse("filter=-unit=a%7B=:b&filter=label.pod:x&filter=container:y&filter=-ignore=z"
+				   "&filter=thread=sh+(1/2)&filter=-module:m&filter=kind=no+stack");
+
+	(void)state;
+	assert_int_equal(query.filter.terms_len, 7);
+	assert_term(&query, 0, &(struct filter_term){ FILTER_LABEL, true, true, "unit", "a{=:b" });
+	assert_term(&query, 1, &(struct filter_term){ FILTER_LABEL, false, false, "pod", "x" });
+	assert_term(&query, 2, &(struct filter_term){ FILTER_LABEL, false, false, "container", "y" });
+	assert_term(&query, 3, &(struct filter_term){ FILTER_FOCUS, false, true, NULL, "z" });
+	assert_term(&query, 4, &(struct filter_term){ FILTER_THREAD, false, true, NULL, "sh (1/2)" });
+	assert_term(&query, 5, &(struct filter_term){ FILTER_MODULE, true, false, NULL, "m" });
+	assert_term(&query, 6, &(struct filter_term){ FILTER_KIND, false, true, NULL, "no stack" });
 	query_free(&query);
 }
 
@@ -114,9 +144,12 @@ static void test_what_is_refused(void **state)
 	refuse("%=1", "percent");
 	refuse("format=%00", "control");
 	refuse("format=a%0d%0aSet-Cookie:x", "control");
-	refuse("filter=main", "begins with");
-	refuse("filter=focus:", "1 to 256");
-	refuse("filter=focus:a&filter=focus:b", "twice");
+	refuse("filter=main", "KEY:REGEX");
+	refuse("filter=main:a", "begins with");
+	refuse("filter=label.:a", "begins with");
+	refuse("filter=-hide:a", "begins with");
+	refuse("filter=focus:", "no value");
+	refuse("filter=focus=", "no value");
 	refuse("filter=focus:(a%7B1,200%7D)", "counted");
 	refuse("filter=focus:(a*)%5C1", "refer back");
 	refuse("to=1&to=1&to=1", "twice");
@@ -128,6 +161,10 @@ static void test_what_is_refused(void **state)
 	refuse(long_one, "more than");
 	snprintf(long_one, sizeof(long_one), "filter=focus:%0*d", QUERY_PATTERN_MAX + 1, 0);
 	refuse(long_one, "1 to 256");
+	long_one[0] = '\0';
+	for (int i = 0; i <= FILTER_TERMS_MAX; i++)
+		snprintf(long_one + strlen(long_one), sizeof(long_one) - strlen(long_one), "filter=unit=a&");
+	refuse(long_one, "filters");
 }
 
 static void test_a_route_takes_its_own_only(void **state)
@@ -157,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_everything_until_now),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_what_is_refused),
 		cmocka_unit_test(test_a_route_takes_its_own_only),
 		cmocka_unit_test(test_forms),

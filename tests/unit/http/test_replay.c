@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -157,7 +158,7 @@ static void test_curves_and_heat(void **state)
 
 static void test_the_curve_of_a_function(void **state)
 {
-	struct query query = { .to_ns = UINT64_MAX, .cells = 2, .fn = "rest" };
+	struct query query = { 0 };
 	autobuf struct buf series = { 0 }, none = { 0 };
 	struct replay *replay = NULL;
 	struct http_source source;
@@ -167,10 +168,14 @@ static void test_the_curve_of_a_function(void **state)
 	assert_int_equal(replay_add(replay, make_timed()), 0);
 	source = replay_source(replay);
 	assert_false(source.untimed);
+	assert_int_equal(query_parse(&query, "cells=2&fn=rest&to=2100-01-01", UINT_MAX, NS_PER_SEC), 0);
 	assert_int_equal(source.series(source.context, &query, &series), 0);
+	query_free(&query);
 	assert_non_null(strstr(series.data, "{\"name\":\"rest\",\"total\":5,\"values\":[0,5]}]}"));
-	query.fn = "res"; /* names are whole */
+	/* names are whole */
+	assert_int_equal(query_parse(&query, "cells=2&fn=res&to=2100-01-01", UINT_MAX, NS_PER_SEC), 0);
 	assert_int_equal(source.series(source.context, &query, &none), 0);
+	query_free(&query);
 	assert_non_null(strstr(none.data, "\"curves\":[]"));
 	replay_free(replay);
 }

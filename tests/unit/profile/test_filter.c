@@ -26,8 +26,6 @@ struct fixture {
 
 static struct fixture fixture;
 
-static filter_text *const texts[] = { out_frame_text, out_module_text, NULL };
-
 static int set_up(void **state)
 {
 	*state = &fixture;
@@ -51,8 +49,8 @@ static void apply_options(struct fixture *f, const struct filter_options *option
 
 	profile_free(f->filtered);
 	f->filtered = NULL;
-	assert_int_equal(filter_new(&filter, options), 0);
-	assert_int_equal(filter_apply(filter, f->profile, texts, &f->filtered), 0);
+	assert_int_equal(filter_new(&filter, options, &out_texts), 0);
+	assert_int_equal(filter_apply(filter, f->profile, &f->filtered), 0);
 	filter_free(filter);
 }
 
@@ -205,13 +203,156 @@ static void test_process(void **state)
 		assert_int_equal(profile_process(f->filtered, profile_sample(f->filtered, i)->process)->pid, pid);
 }
 
+#define term(...) (&(struct filter_options){ .terms_len = 1, .terms = { { __VA_ARGS__ } } })
+#define terms(...) (&(struct filter_options){ .terms_len = 2, .terms = { __VA_ARGS__ } })
+
+/* By what was running: those of one key are alternatives. */
+static void test_running(void **state)
+{
+	struct fixture *f = *state;
+
+	example_fill(f->profile);
+	apply_options(f, term(.key = FILTER_MODULE, .exact = true, .text = "libc.so.6"));
+	assert_left(f, MAIN);
+	apply_options(f, term(.key = FILTER_MODULE, .exact = true, .text = "libc.so"));
+	assert_left(f, "");
+	apply_options(f, term(.key = FILTER_MODULE, .text = "^lib|vdso"));
+	assert_left(f, MAIN ODD);
+	apply_options(f, term(.key = FILTER_MODULE, .except = true, .text = "^lib|vdso"));
+	assert_left(f, KERNEL CUT);
+	apply_options(f, term(.key = FILTER_KIND, .text = "unknown|native"));
+	assert_left(f, MAIN KERNEL ODD CUT); /* no frame that was running has a name */
+	apply_options(f, terms({ .key = FILTER_MODULE, .text = "libc" }, { .key = FILTER_MODULE, .text = "kernel" }));
+	assert_left(f, MAIN KERNEL);
+	apply_options(f, terms({ .key = FILTER_MODULE, .text = "libc" }, { .key = FILTER_KIND, .text = "JIT" }));
+	assert_left(f, "");
+}
+
+/* Kinds of those that have names; and of what has no stack. */
+static void test_kinds(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t kernel = example_frame(f->profile, FRAME_KERNEL, 0, 9, "k"), user;
+
+	example_processes(f->profile);
+	user = profile_add_node(f->profile, 0, example_frame(f->profile, FRAME_USER, 0, 1, "a"));
+	example_sample(f->profile, 1, user, 0, 5);
+	example_sample(f->profile, 1, profile_add_node(f->profile, user, kernel), 0, 3);
+	example_sample(f->profile, 1, 0, 0, 7);
+	apply_options(f, term(.key = FILTER_KIND, .exact = true, .text = "kernel"));
+	assert_left(f, "sh;a;k_[k] 3\n");
+	apply_options(f, terms({ .key = FILTER_KIND, .exact = true, .text = "kernel" },
+			       { .key = FILTER_KIND, .exact = true, .text = "native" }));
+	assert_left(f, "sh;a 5\nsh;a;k_[k] 3\n");
+	apply_options(f, term(.key = FILTER_KIND, .text = "^no stack$"));
+	assert_left(f, "sh 7\n");
+	apply_options(f, term(.key = FILTER_KIND, .except = true, .text = "^no stack$"));
+	assert_left(f, "sh;a 5\nsh;a;k_[k] 3\n");
+}
+
+/* Each of several that are asked of stacks narrows further; a name is whole where it is not an expression. */
+static void test_terms_of_stacks(void **state)
+{
+	struct fixture *f = *state;
+
+	example_fill(f->profile);
+	apply_options(f, terms({ .key = FILTER_FOCUS, .text = "main" }, { .key = FILTER_FOCUS, .text = "kernel" }));
+	assert_left(f, KERNEL);
+	apply_options(f, terms({ .key = FILTER_FOCUS, .text = "main" },
+			       { .key = FILTER_FOCUS, .except = true, .text = "kernel" }));
+	assert_left(f, MAIN);
+	apply_options(f, term(.key = FILTER_FOCUS, .exact = true, .text = "main"));
+	assert_left(f, MAIN KERNEL);
+	apply_options(f, term(.key = FILTER_FOCUS, .exact = true, .text = "mai"));
+	assert_left(f, "");
+	apply_options(f, term(.key = FILTER_FOCUS, .exact = true, .text = "libc.so.6+0x2f00"));
+	assert_left(f, MAIN KERNEL);
+	apply_options(f, term(.key = FILTER_FOCUS, .exact = true, .text = "libc.so.6")); /* is a module's */
+	assert_left(f, "");
+	apply_options(f, term(.key = FILTER_FOCUS, .text = "(?i)^MAIN$"));
+	assert_left(f, MAIN KERNEL);
+}
+
+static uint64_t samples_of(struct fixture *f, const struct filter_options *options)
+{
+	uint64_t sum = 0;
+
+	apply_options(f, options);
+	for (uint32_t i = 1; i < profile_count(f->filtered, PROFILE_SAMPLES); i++)
+		sum += profile_sample(f->filtered, i)->value;
+	return sum;
+}
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* Two threads of a process in a container, and one of another process that is in none. */
+static void test_who_ran(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *p = f->profile;
+	uint32_t server = profile_add_process(p, 10, 1), other = profile_add_process(p, 20, 1);
+	uint32_t box = profile_add_label(p, 0, profile_string(p, "container"), profile_string(p, ID));
+	uint32_t both = profile_add_label(p, box, profile_string(p, "pod"), profile_string(p, "shop-1"));
+	uint32_t stack = profile_add_node(p, 0, example_frame(p, FRAME_USER, 0, 1, "a"));
+	const struct profile_sample samples[] = {
+		{ .value = 1,
+		  .stack = stack,
+		  .process = server,
+		  .tid = 10,
+		  .comm = profile_string(p, "java"),
+		  .labels = both },
+		{ .value = 2,
+		  .stack = stack,
+		  .process = server,
+		  .tid = 11,
+		  .comm = profile_string(p, "C2;"),
+		  .labels = both },
+		{ .value = 4, .stack = stack, .process = other, .tid = 20 },
+	};
+
+	profile_process(p, server)->comm = profile_string(p, "java");
+	for (int i = 0; i < 3; i++)
+		profile_add_sample(p, &samples[i]);
+	assert_int_equal(samples_of(f, term(.key = FILTER_PROCESS, .exact = true, .text = "java")), 3);
+	assert_int_equal(samples_of(f, term(.key = FILTER_PROCESS, .exact = true, .text = "jav")), 0);
+	assert_int_equal(samples_of(f, term(.key = FILTER_PROCESS, .exact = true, .text = "C2\\x3b")), 2);
+	assert_int_equal(samples_of(f, term(.key = FILTER_PROCESS, .exact = true, .text = "java (10)")), 1);
+	assert_int_equal(samples_of(f, term(.key = FILTER_PROCESS, .exact = true, .text = "java (20)")), 0);
+	assert_int_equal(samples_of(f, term(.key = FILTER_PROCESS, .exact = true, .text = "20")), 4);
+	assert_int_equal(samples_of(f, term(.key = FILTER_PROCESS, .exact = true, .text = "[unnamed]")), 4);
+	assert_int_equal(samples_of(f, term(.key = FILTER_PROCESS, .except = true, .text = "^java$")), 4);
+	assert_int_equal(samples_of(f, term(.key = FILTER_THREAD, .exact = true, .text = "11")), 2);
+	assert_int_equal(samples_of(f, term(.key = FILTER_THREAD, .exact = true, .text = "java (10/10)")), 1);
+	assert_int_equal(samples_of(f, term(.key = FILTER_THREAD, .text = "\\(20/")), 4);
+	assert_int_equal(samples_of(f, term(.key = FILTER_LABEL, .label = "container", .exact = true, .text = ID)), 3);
+	assert_int_equal(
+		samples_of(f, term(.key = FILTER_LABEL, .label = "container", .exact = true, .text = "0123456789ab")),
+		3);
+	assert_int_equal(
+		samples_of(f, term(.key = FILTER_LABEL, .label = "container", .exact = true, .text = "0123456789a")),
+		0);
+	assert_int_equal(
+		samples_of(f, term(.key = FILTER_LABEL, .label = "container", .exact = true, .text = "[no container]")),
+		4);
+	assert_int_equal(samples_of(f, term(.key = FILTER_LABEL, .label = "pod", .except = true, .text = "^shop")), 4);
+	assert_int_equal(samples_of(f, terms({ .key = FILTER_THREAD, .text = "^10$", .exact = false },
+					     { .key = FILTER_THREAD, .text = "20", .exact = true })),
+			 4);
+	assert_int_equal(samples_of(f, terms({ .key = FILTER_LABEL, .label = "pod", .text = "shop-1", .exact = true },
+					     { .key = FILTER_LABEL, .label = "unit", .text = "x", .exact = true })),
+			 0);
+	assert_int_equal(samples_of(f, terms({ .key = FILTER_PROCESS, .text = "java", .exact = true },
+					     { .key = FILTER_THREAD, .text = "11", .exact = true, .except = true })),
+			 1);
+}
+
 static void test_bad_pattern(void **state)
 {
 	const struct filter_options options = { .ignore = "a(b" };
 	struct filter *filter = NULL;
 
 	(void)state;
-	assert_int_equal(filter_new(&filter, &options), -EINVAL);
+	assert_int_equal(filter_new(&filter, &options, &out_texts), -EINVAL);
 	assert_null(filter);
 	assert_non_null(strstr(fail_text(), "ignore 'a(b': "));
 	filter_free(NULL);
@@ -231,6 +372,10 @@ int main(void)
 		with_profile(test_around_the_stacks),
 		with_profile(test_names_filled_in_later),
 		with_profile(test_process),
+		with_profile(test_running),
+		with_profile(test_kinds),
+		with_profile(test_terms_of_stacks),
+		with_profile(test_who_ran),
 		cmocka_unit_test(test_bad_pattern),
 	};
 

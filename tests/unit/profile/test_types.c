@@ -143,7 +143,7 @@ static void test_below_zero(void **state)
 
 static void test_filter(void **state)
 {
-	static filter_text *const texts[] = { out_name, NULL };
+	static const struct filter_texts texts = { out_name, out_function_module };
 	struct profile *profile = heap(), *left = NULL;
 	struct filter *filter;
 
@@ -151,8 +151,8 @@ static void test_filter(void **state)
 	add(profile, "abz", 1, 10, 100);
 	add(profile, "ab", 2, 20, 200);
 	add(profile, "ac", 4, 40, 400);
-	assert_int_equal(filter_new(&filter, &(struct filter_options){ .focus = "b", .hide = "z" }), 0);
-	assert_int_equal(filter_apply(filter, profile, texts, &left), 0);
+	assert_int_equal(filter_new(&filter, &(struct filter_options){ .focus = "b", .hide = "z" }, &texts), 0);
+	assert_int_equal(filter_apply(filter, profile, &left), 0);
 	assert_int_equal(profile_count(left, PROFILE_SAMPLES), 2);
 	assert_true(types_equal(profile, left));
 	assert_values(left, 1, 3, 30, 300);

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "out/out.h"
+#include "profile/filter.h"
 #include "profile/profile.h"
 #include "store/store.h"
 
@@ -127,6 +129,23 @@ static inline struct profile *history_window(unsigned int n, int names)
 	profile_add_counter(profile, "total", "counted", history_total(n));
 	profile_add_counter(profile, "lost", "ring", 2);
 	return profile;
+}
+
+/* A filter with up to two terms, the second one's text may be NULL. */
+static inline struct filter *history_filter(enum filter_key key, const char *text, enum filter_key more,
+					    const char *more_text)
+{
+	const struct filter_options options = { .terms_len = more_text ? 2 : 1,
+						.terms = { { key, false, true, "container", text },
+							   { more, false, true, "container", more_text } } };
+	struct filter *filter = NULL;
+
+	return filter_new(&filter, &options, &out_texts) ? NULL : filter;
+}
+
+static inline struct filter *history_function(const char *name)
+{
+	return history_filter(FILTER_FOCUS, name, FILTER_FOCUS, NULL);
 }
 
 static inline int history_seal(struct store *store, unsigned int n)

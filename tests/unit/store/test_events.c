@@ -71,8 +71,8 @@ static void test_rhythm(void **state)
 {
 	struct store *store = ((struct place *)*state)->store;
 	const struct store_range range = { HISTORY_WALL + HISTORY_STEP, HISTORY_WALL + 2 * HISTORY_STEP };
-	const struct store_filter hot = { .function = "hot" }, gamma = { .process = "gamma" };
-	const struct store_filter *const filters[] = { &hot, &gamma };
+	struct filter *const filters[] = { history_function("hot"),
+					   history_filter(FILTER_PROCESS, "gamma", FILTER_PROCESS, NULL) };
 
 	for (int f = 0; f < 2; f++) {
 		struct store_heat heat;
@@ -84,6 +84,7 @@ static void test_rhythm(void **state)
 		for (size_t i = 0; i < heat.columns * ROWS; i++) /* rows of 20 ms: two busy, eight idle */
 			assert_int_equal(heat.counts[i], i % 10 < 2 ? 20 : 0);
 		store_heat_free(&heat);
+		filter_free(filters[f]);
 	}
 }
 
@@ -111,8 +112,8 @@ static void test_whole_machine(void **state)
 static void test_curve(void **state)
 {
 	struct store *store = ((struct place *)*state)->store;
-	const struct store_filter hot = { .function = "hot" }, gamma = { .process = "gamma" };
-	const struct store_filter *const filters[] = { &hot, &gamma };
+	struct filter *const filters[] = { history_function("hot"),
+					   history_filter(FILTER_PROCESS, "gamma", FILTER_PROCESS, NULL) };
 
 	for (int f = 0; f < 2; f++) {
 		const struct store_series_request request = {
@@ -128,6 +129,7 @@ static void test_curve(void **state)
 		for (size_t i = 0; i < 500; i++)
 			assert_int_equal(series.curves[0].values[i], i % 10 < 2 ? 20 : 0);
 		store_series_free(&series);
+		filter_free(filters[f]);
 	}
 }
 

@@ -59,7 +59,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static uint64_t filtered(struct store *store, const struct store_filter *filter)
+static uint64_t filtered(struct store *store, struct filter *filter)
 {
 	const struct store_range range = { 0, UINT64_MAX };
 	struct profile *profile;
@@ -68,29 +68,35 @@ static uint64_t filtered(struct store *store, const struct store_filter *filter)
 	assert_int_equal(store_query(store, &range, filter, &profile, NULL), 0);
 	sum = history_sum(profile);
 	profile_free(profile);
+	filter_free(filter);
 	return sum;
+}
+
+static uint64_t of_one(struct store *store, enum filter_key key, const char *text)
+{
+	return filtered(store, history_filter(key, text, key, NULL));
 }
 
 static void test_filters(void **state)
 {
 	struct store *store = ((struct place *)*state)->store;
-	const struct store_filter alpha = { .process = "alpha" }, by_pid = { .process = "200" };
-	const struct store_filter box = { .label_key = "container", .label = "box" };
-	const struct store_filter other = { .label_key = "container", .label = "bo" };
-	const struct store_filter idle = { .function = "idle" }, work = { .function = "work" };
-	const struct store_filter both = { .function = "work", .process = "beta" };
-	const struct store_filter none = { .function = "wor" };
 	uint64_t all = history_expect(0, WINDOWS);
 
 	assert_int_equal(filtered(store, NULL), all);
-	assert_int_equal(filtered(store, &alpha), all - 7 * WINDOWS);
-	assert_int_equal(filtered(store, &by_pid), 7 * WINDOWS);
-	assert_int_equal(filtered(store, &box), 7 * WINDOWS);
-	assert_int_equal(filtered(store, &other), 0);
-	assert_int_equal(filtered(store, &idle), 3 * WINDOWS);
-	assert_int_equal(filtered(store, &work), all - 3 * WINDOWS);
-	assert_int_equal(filtered(store, &both), 7 * WINDOWS);
-	assert_int_equal(filtered(store, &none), 0);
+	assert_int_equal(of_one(store, FILTER_PROCESS, "alpha"), all - 7 * WINDOWS);
+	assert_int_equal(of_one(store, FILTER_PROCESS, "200"), 7 * WINDOWS);
+	assert_int_equal(of_one(store, FILTER_LABEL, "box"), 7 * WINDOWS);
+	assert_int_equal(of_one(store, FILTER_LABEL, "bo"), 0);
+	assert_int_equal(of_one(store, FILTER_LABEL, "[no container]"), all - 7 * WINDOWS);
+	assert_int_equal(of_one(store, FILTER_FOCUS, "idle"), 3 * WINDOWS);
+	assert_int_equal(of_one(store, FILTER_FOCUS, "work"), all - 3 * WINDOWS);
+	assert_int_equal(of_one(store, FILTER_FOCUS, "wor"), 0);
+	assert_int_equal(of_one(store, FILTER_MODULE, "prog"), all);
+	assert_int_equal(of_one(store, FILTER_MODULE, "other"), 0);
+	assert_int_equal(of_one(store, FILTER_KIND, "native"), all);
+	assert_int_equal(filtered(store, history_filter(FILTER_FOCUS, "work", FILTER_PROCESS, "beta")), 7 * WINDOWS);
+	assert_int_equal(filtered(store, history_filter(FILTER_FOCUS, "work", FILTER_FOCUS, "deep")), 7 * WINDOWS);
+	assert_int_equal(filtered(store, history_filter(FILTER_PROCESS, "alpha", FILTER_PROCESS, "200")), all);
 }
 
 /* An answer has what it shows and no more: no names of processes that are not in it. */
@@ -98,10 +104,11 @@ static void test_nothing_else(void **state)
 {
 	struct store *store = ((struct place *)*state)->store;
 	const struct store_range range = { HISTORY_WALL, HISTORY_WALL + HISTORY_STEP };
-	const struct store_filter idle = { .function = "idle" };
+	struct filter *idle = history_function("idle");
 	struct profile *profile;
 
-	assert_int_equal(store_query(store, &range, &idle, &profile, NULL), 0);
+	assert_int_equal(store_query(store, &range, idle, &profile, NULL), 0);
+	filter_free(idle);
 	assert_int_equal(profile_count(profile, PROFILE_PROCESSES), 2);
 	assert_int_equal(profile_count(profile, PROFILE_NODES), 3);
 	assert_int_equal(profile_count(profile, PROFILE_FRAMES), 3);

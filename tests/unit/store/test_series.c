@@ -155,29 +155,47 @@ static void test_by_label(void **state)
 	request.curves = 5;
 	assert_int_equal(store_series(store, &request, &series), 0);
 	assert_int_equal(series.len, 2);
-	assert_string_equal(series.curves[0].name, "box");
-	assert_int_equal(sum_of(&series.curves[0], 10), 60 * 7);
+	assert_string_equal(series.curves[0].name, ""); /* alpha has none */
+	assert_int_equal(sum_of(&series.curves[0], 10), history_expect(0, 60) - 60 * 7);
+	assert_string_equal(series.curves[1].name, "box");
+	assert_int_equal(sum_of(&series.curves[1], 10), 60 * 7);
+	store_series_free(&series);
+	request.curves = 1;
+	assert_int_equal(store_series(store, &request, &series), 0);
+	assert_int_equal(series.len, 2);
+	assert_string_equal(series.curves[0].name, "");
 	assert_null(series.curves[1].name);
+	assert_int_equal(sum_of(&series.curves[1], 10), 60 * 7);
 	store_series_free(&series);
 }
 
 static void test_of_function(void **state)
 {
 	struct store *store = ((struct place *)*state)->store;
-	const struct store_filter idle = { .function = "idle" }, deep = { .function = "deep", .process = "alpha" };
+	struct filter *idle = history_function("idle");
+	struct filter *deep = history_filter(FILTER_FOCUS, "deep", FILTER_PROCESS, "alpha");
+	struct filter *box = history_filter(FILTER_LABEL, "box", FILTER_MODULE, "prog");
 	struct store_series_request request = request_of(0, WINDOWS, 70);
 	struct store_series series;
 
-	request.filter = &idle;
+	request.filter = idle;
 	assert_int_equal(store_series(store, &request, &series), 0);
 	assert_int_equal(series.len, 1);
 	for (int i = 0; i < 70; i++)
 		assert_int_equal(series.curves[0].values[i], 6 * 3);
 	store_series_free(&series);
-	request.filter = &deep;
+	request.filter = deep;
 	assert_int_equal(store_series(store, &request, &series), 0);
 	assert_int_equal(series.len, 0);
 	store_series_free(&series);
+	request.filter = box;
+	assert_int_equal(store_series(store, &request, &series), 0);
+	for (int i = 0; i < 70; i++)
+		assert_int_equal(series.curves[0].values[i], 6 * 7);
+	store_series_free(&series);
+	filter_free(idle);
+	filter_free(deep);
+	filter_free(box);
 }
 
 static void test_refused(void **state)

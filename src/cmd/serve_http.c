@@ -174,6 +174,7 @@ int serve_http(const struct serve_options *options, int fd)
 	struct link_ready ready;
 	int err;
 
+	serve_spare_memory();
 	prctl(PR_SET_NAME, "wick-http", 0, 0, 0);
 	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C, and a manager's end, are for the other one */
 	signal(SIGTERM, SIG_IGN);

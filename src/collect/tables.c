@@ -32,7 +32,7 @@
 #include "worker/worker.h"
 
 #define SLABS_MAX 256
-#define MAPPED_MAX 4 /* of them are mapped here, to be written: the kernel side has them in any case */
+#define MAPPED_MAX 4  /* of them are mapped here, to be written: the kernel side has them in any case */
 #define VIEWS_MAX 128 /* pages of tables that are mapped here, to be read */
 #define REASON_LEN 32
 

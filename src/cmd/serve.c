@@ -7,6 +7,7 @@
 #include "cmd/serve.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@
 
 #define KEEP_STOP_MS 700 /* for the last window to be written */
 #define TURN_MS 1000     /* that nothing is looked at, at most */
+#define LARGE_BYTES (1 << 20)
 
 struct serve {
 	const struct serve_options *options;
@@ -90,7 +92,7 @@ static int on_second(void *arg, const struct profile *delta)
 	autobuf struct buf bytes = { 0 };
 
 	serve->second_ns = clock_ns(CLOCK_MONOTONIC);
-	if (!out_wick(delta, &bytes)) /* without memory for it nobody sees this second: that is no reason to end */
+	if (!out_wick_plain(delta, &bytes)) /* without memory nobody sees this second: that is no reason to end */
 		link_second(serve->link, &bytes, meta->wall_ns + meta->duration_ns / 2);
 	return 0;
 }
@@ -264,11 +266,23 @@ static int stop_all(struct serve *serve)
 	return err;
 }
 
+/*
+ * What is large is given back when it is freed, instead of being kept for the next: the C library would raise these
+ * limits by itself with each large piece, and this runs for weeks beside what it looks at.
+ */
+void serve_spare_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
+	mallopt(M_ARENA_MAX, 2); /* one for whoever must not wait, one for all others */
+}
+
 static int serve_run(struct serve *serve, char **child_argv)
 {
 	sigset_t held, before;
 	int err;
 
+	serve_spare_memory();
 	notify_open(&serve->notify);
 	hold_signals(&held, &before);
 	err = opener_start(&serve->collect.opener);

@@ -39,6 +39,9 @@ int serve_replay(const struct serve_options *options);
 /* The process that listens: until the other one, whose socket this is, ends. Returns its exit status. */
 int serve_http(const struct serve_options *options, int fd);
 
+/* For the processes of a server: memory that is not needed any more is given back. */
+void serve_spare_memory(void);
+
 /* One line on standard error for each event. */
 void serve_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

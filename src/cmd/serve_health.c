@@ -24,6 +24,7 @@
 
 #define STAT_MAX 4096
 #define CHILDREN_MAX 16
+#define SHARE_NS (5 * NS_PER_SEC) /* CPU time is told in hundredths of a second */
 
 enum part { PART_SAMPLER, PART_WORKER, PART_HTTP, PARTS };
 static const char *const part_names[PARTS] = { "sampler", "worker", "http" };
@@ -40,9 +41,8 @@ struct health {
 	uint64_t windows, not_stored, not_stored_now;
 	uint64_t store_bytes, first_ns;
 	char note[LIVE_NOTE_MAX];
-	double whole_percent, cpu_percent;
-	uint64_t seen_ns; /* when CPU time was last looked at, monotonic */
-	double seen_cpu;
+	double whole_percent;
+	struct health_share cpu;
 };
 
 int health_new(struct health **ret, uint64_t hz, uint64_t cpus)
@@ -56,7 +56,6 @@ int health_new(struct health **ret, uint64_t hz, uint64_t cpus)
 	health->hz = hz;
 	health->cpus = cpus;
 	health->began_ns = clock_ns(CLOCK_REALTIME);
-	health->seen_ns = clock_ns(CLOCK_MONOTONIC);
 	*ret = health;
 	return 0;
 }
@@ -153,9 +152,20 @@ static void add_children(pid_t http, struct used *used)
 			add_process(pid, PART_WORKER, used);
 }
 
+void health_look(struct health_share *share, uint64_t now_ns, double cpu_s)
+{
+	uint64_t passed = now_ns - share->seen_ns;
+
+	if (share->seen_ns && passed < SHARE_NS)
+		return;
+	if (share->seen_ns && cpu_s >= share->seen_cpu_s)
+		share->percent = 100 * (cpu_s - share->seen_cpu_s) / ((double)passed / (double)NS_PER_SEC);
+	share->seen_ns = now_ns;
+	share->seen_cpu_s = cpu_s;
+}
+
 static void measure(struct health *health, const struct link_stats *link, struct used *ret)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	char pid[16];
 	double all = 0;
 
@@ -167,11 +177,7 @@ static void measure(struct health *health, const struct link_stats *link, struct
 	add_children(link->pid, ret);
 	for (int i = 0; i < PARTS; i++)
 		all += ret->cpu_s[i];
-	if (now > health->seen_ns && all >= health->seen_cpu)
-		health->cpu_percent =
-			100 * (all - health->seen_cpu) / ((double)(now - health->seen_ns) / (double)NS_PER_SEC);
-	health->seen_ns = now;
-	health->seen_cpu = all;
+	health_look(&health->cpu, clock_ns(CLOCK_MONOTONIC), all);
 }
 
 /* ---- What is told ---- */
@@ -227,7 +233,7 @@ int health_status(struct health *health, const struct link_stats *link, struct k
 	ret->health = (struct live_health){ .lost = sum_lost(health->totals),
 					    .missed = profile_counter_value(health->totals, "note", "missed"),
 					    .whole_percent = health->whole_percent,
-					    .cpu_percent = health->cpu_percent,
+					    .cpu_percent = health->cpu.percent,
 					    .store_bytes = health->store_bytes,
 					    .first_ns = health->first_ns };
 	for (int i = 0; i < PARTS; i++)

@@ -5,6 +5,7 @@
  * answers. It ends when the other one does.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@
 #include "profile/profile.h"
 
 #define LISTEN_MAX 128
+#define SPARE_BYTES (4u << 20)
 
 struct http {
 	char listen[LISTEN_MAX];
@@ -71,10 +73,18 @@ static int take_status(struct http *http, const struct link_message *message)
 			       server_stream(http->server));
 }
 
+/* A question about a day takes memory in many small pieces; they are not to stay when it is answered. */
+static void give_back_memory(void)
+{
+	if (mallinfo2().fordblks > SPARE_BYTES)
+		malloc_trim(0);
+}
+
 static int take_sealed(struct http *http, const struct link_message *message)
 {
 	struct kept_sealed sealed;
 
+	give_back_memory();
 	memcpy(&sealed, message->data, sizeof(sealed));
 	return kept_seal(http->kept, &sealed, server_stream(http->server));
 }
@@ -174,6 +184,7 @@ int serve_http(const struct serve_options *options, int fd)
 	struct link_ready ready;
 	int err;
 
+	serve_spare_memory();
 	prctl(PR_SET_NAME, "wick-http", 0, 0, 0);
 	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C, and a manager's end, are for the other one */
 	signal(SIGTERM, SIG_IGN);

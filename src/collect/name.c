@@ -39,8 +39,9 @@ struct list {
 /* What belongs together in one request: frames of one file, or of one process's own code. */
 struct unit {
 	struct namer *namer;
-	uint32_t kind;   /* enum frame_kind */
-	uint32_t number; /* of the file or process; 0 for the vDSO */
+	struct unit *next, *next_jit; /* of those that have frames without a name; of those that have no map */
+	uint32_t kind;                /* enum frame_kind */
+	uint32_t number;              /* of the file or process; 0 for the vDSO */
 	int fd;
 	int debug, alt;      /* its debug file, and what that shares with others; negative: none */
 	uint32_t pid;        /* who maps it */
@@ -54,7 +55,7 @@ struct unit {
 	uint64_t ask_at;    /* not before */
 	unsigned int tries; /* to find the debug file */
 	bool found;         /* that has been tried, and is not tried again */
-	bool asking, served, given_up;
+	bool queued, asking, served, given_up;
 };
 
 #define TRIES 2                     /* the debug file, then what it refers to */
@@ -69,12 +70,14 @@ struct namer {
 	struct unit **units;
 	size_t units_len, units_cap;
 	struct map by_file, by_process; /* number → index of unit + 1 */
+	struct unit *queue, *jits;      /* there may be thousands of units: every second only these are looked at */
 	struct unit vdso, kernel;
 	struct expand *inlines; /* what frames turn out to be */
 	struct map marked;      /* frames that others were told of without a name */
 	struct list late;       /* those that have one now */
 	uint32_t gathered;      /* frames up to this one */
 	size_t asking;          /* requests under way */
+	size_t open;            /* descriptors of all units */
 	uint64_t kernel_at;     /* when its list may be read again */
 };
 
@@ -96,18 +99,26 @@ void namer_ask_kernel(struct namer *namer, struct sampler *sampler)
 	namer->sampler = sampler;
 }
 
-static void close_fd(int *fd)
+static void hold_fd(struct unit *unit, int *place, int fd)
 {
-	if (*fd >= 0)
+	*place = fd;
+	unit->namer->open += fd >= 0;
+}
+
+static void close_fd(struct unit *unit, int *fd)
+{
+	if (*fd >= 0) {
 		close(*fd);
+		unit->namer->open--;
+	}
 	*fd = -1;
 }
 
 static void unit_free(struct unit *unit)
 {
-	close_fd(&unit->fd);
-	close_fd(&unit->debug);
-	close_fd(&unit->alt);
+	close_fd(unit, &unit->fd);
+	close_fd(unit, &unit->debug);
+	close_fd(unit, &unit->alt);
 	free(unit->waiting.frames);
 	free(unit->asked.frames);
 	free(unit->unnamed.frames);
@@ -156,6 +167,10 @@ static struct unit *unit_of(struct namer *namer, struct map *map, uint32_t kind,
 	*unit = (struct unit){ .namer = namer, .kind = kind, .number = number, .fd = -1, .debug = -1, .alt = -1 };
 	namer->units[namer->units_len++] = unit;
 	*slot = namer->units_len;
+	if (kind == FRAME_JIT) {
+		unit->next_jit = namer->jits;
+		namer->jits = unit;
+	}
 	return unit;
 }
 
@@ -212,7 +227,7 @@ void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd)
 			close(fd);
 		return;
 	}
-	unit->fd = fd;
+	hold_fd(unit, &unit->fd, fd);
 	unit->pid = pid;
 	if (fd < 0) {
 		const char *reason = fd == -EINVAL ? "not_a_file" : "file_gone";
@@ -234,7 +249,7 @@ void namer_jit(struct namer *namer, uint32_t process)
 	if (!unit || unit->fd >= 0)
 		return;
 	unit->pid = profile_process(namer->options.profile, process)->pid;
-	unit->fd = unit->pid ? jit_open(unit->pid) : -1;
+	hold_fd(unit, &unit->fd, unit->pid ? jit_open(unit->pid) : -1);
 }
 
 /* Most runtimes never write one, and looking takes reading all mappings of the process. */
@@ -242,7 +257,7 @@ static void look_for_map(struct unit *unit, uint64_t now)
 {
 	const struct profile_process *process = profile_process(unit->namer->options.profile, unit->number);
 
-	if (unit->kind != FRAME_JIT || unit->fd >= 0 || unit->given_up || now < unit->map_at)
+	if (now < unit->map_at)
 		return;
 	unit->map_every = unit->map_every ? unit->map_every * 2 : MAP_EVERY;
 	unit->map_every = unit->map_every < MAP_RARELY ? unit->map_every : MAP_RARELY;
@@ -257,8 +272,14 @@ void namer_jit_again(struct namer *namer)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	for (size_t i = 0; i < namer->units_len; i++)
-		look_for_map(namer->units[i], now);
+	for (struct unit **at = &namer->jits, *unit; (unit = *at);) {
+		if (unit->fd < 0 && !unit->given_up)
+			look_for_map(unit, now);
+		if (unit->fd < 0 && !unit->given_up)
+			at = &unit->next_jit;
+		else
+			*at = unit->next_jit;
+	}
 }
 
 /* ---- gathering ---- */
@@ -285,6 +306,15 @@ static int by_address(const void *a, const void *b, void *arg)
 	uint64_t y = profile_frame(profile, *(const uint32_t *)b)->address;
 
 	return x < y ? -1 : x > y;
+}
+
+static void enqueue(struct unit *unit)
+{
+	if (unit->queued)
+		return;
+	unit->queued = true;
+	unit->next = unit->namer->queue;
+	unit->namer->queue = unit;
 }
 
 /* Those that wait become those that are asked for. */
@@ -329,6 +359,8 @@ static int gather(struct namer *namer)
 			continue;
 		if (!unit || list_add(&unit->waiting, i))
 			return -ENOMEM;
+		if (unit != &namer->kernel)
+			enqueue(unit);
 	}
 	return 0;
 }
@@ -451,6 +483,8 @@ static int take_names(struct unit *unit, struct answer_reader *reader)
 		if (!len && unit->kind == FRAME_JIT && unit->unnamed.len < UNNAMED_MAX)
 			list_add(&unit->unnamed, unit->asked.frames[i]); /* without memory it has no name */
 	}
+	if (unit->unnamed.len)
+		enqueue(unit);
 	return 0;
 }
 
@@ -471,22 +505,22 @@ static int find_debug(struct unit *unit, struct answer_reader *reader)
 	if (unit->tries++ >= TRIES || answer_read_debug(reader, &debug))
 		return -EBADMSG;
 	if (debug.wanted && unit->debug < 0) {
-		unit->debug = files_open_debug(unit->pid, path, &debug);
+		hold_fd(unit, &unit->debug, files_open_debug(unit->pid, path, &debug));
 		if (unit->debug < 0)
-			unit->debug = fetch_id(unit->namer, debug.build_id, debug.build_id_len);
+			hold_fd(unit, &unit->debug, fetch_id(unit->namer, debug.build_id, debug.build_id_len));
 		found |= unit->debug >= 0;
 	}
 	if (debug.alt_id_len && unit->alt < 0) {
-		unit->alt = files_open_alt(unit->pid, &debug);
+		hold_fd(unit, &unit->alt, files_open_alt(unit->pid, &debug));
 		if (unit->alt < 0)
-			unit->alt = fetch_id(unit->namer, debug.alt_id, debug.alt_id_len);
+			hold_fd(unit, &unit->alt, fetch_id(unit->namer, debug.alt_id, debug.alt_id_len));
 		found |= unit->alt >= 0;
 	}
 	last = unit->found = !found || unit->tries == TRIES;
 	err = ask_names(unit, last);
 	if (last && !unit->namer->options.again) {
-		close_fd(&unit->debug);
-		close_fd(&unit->alt);
+		close_fd(unit, &unit->debug);
+		close_fd(unit, &unit->alt);
 	}
 	return err;
 }
@@ -617,8 +651,11 @@ static int name_unit(struct unit *unit, bool all)
 		return 0;
 	if (unit->kind == FRAME_JIT && unit->fd < 0 && all)
 		namer_jit(unit->namer, unit->number);
-	if (unit->kind == FRAME_VDSO && unit->fd < 0 && vdso_copy(&unit->fd))
-		return 0;
+	if (unit->kind == FRAME_VDSO && unit->fd < 0) {
+		if (vdso_copy(&unit->fd))
+			return 0;
+		unit->namer->open++;
+	}
 	if (unit->fd < 0)
 		return 0;
 	if (unit->kind == FRAME_JIT)
@@ -633,9 +670,15 @@ int namer_ask(struct namer *namer, bool all)
 {
 	int err = gather(namer);
 
-	for (size_t i = 0; i < namer->units_len && !err; i++)
-		err = name_unit(namer->units[i], all);
-	err = err ? err : name_unit(&namer->vdso, all);
+	for (struct unit **at = &namer->queue, *unit; (unit = *at) && !err;) {
+		err = name_unit(unit, all);
+		if (!unit->given_up && unit->waiting.len + unit->unnamed.len) {
+			at = &unit->next;
+		} else {
+			unit->queued = false;
+			*at = unit->next;
+		}
+	}
 	err = err ? err : worker_pump(namer->options.worker, false); /* it works while we read the kernel's names */
 	return err ? err : name_kernel(&namer->kernel, all);
 }
@@ -652,11 +695,7 @@ const struct expand *namer_inlines(const struct namer *namer)
 
 size_t namer_open_files(const struct namer *namer)
 {
-	size_t sum = 0;
-
-	for (size_t i = 0; i < namer->units_len; i++)
-		sum += (namer->units[i]->fd >= 0) + (namer->units[i]->debug >= 0) + (namer->units[i]->alt >= 0);
-	return sum;
+	return namer->open;
 }
 
 int namer_run(struct namer *namer)

@@ -112,10 +112,10 @@ struct filling {
 	struct collect *collect;
 	struct profile *into;
 	struct pick *pick;
-	bool with_ways;
+	bool whole; /* with how frames were found, and with counters that are 0 */
 };
 
-int filling_new(struct filling **ret, struct collect *collect, struct profile *into, bool with_ways)
+int filling_new(struct filling **ret, struct collect *collect, struct profile *into, bool whole)
 {
 	struct filling *filling = calloc(1, sizeof(*filling));
 	int err;
@@ -125,12 +125,12 @@ int filling_new(struct filling **ret, struct collect *collect, struct profile *i
 	*ret = filling;
 	filling->collect = collect;
 	filling->into = into;
-	filling->with_ways = with_ways;
-	if (with_ways) /* a second can do without */
+	filling->whole = whole;
+	if (whole) /* a second can do without */
 		account_refusals(collect);
 	err = pick_new(&filling->pick, collect->profile, namer_inlines(collect->namer), into);
 	err = err ? err : pick_meta(filling->pick);
-	if (!err && with_ways && !collect->ways)
+	if (!err && whole && !collect->ways)
 		err = ways_new(&collect->ways, collect->profile, account_has_row, collect);
 	return err;
 }
@@ -147,7 +147,7 @@ static int add_ways(struct filling *filling, const struct part *part)
 {
 	int err = 0;
 
-	for (uint32_t i = 1; filling->with_ways && i < part->stacks.samples_len && !err; i++) {
+	for (uint32_t i = 1; filling->whole && i < part->stacks.samples_len && !err; i++) {
 		const struct profile_sample *sample = &part->stacks.samples[i];
 		const uint64_t *early = map_get(&part->early, i);
 		uint32_t process = pick_process(filling->pick, sample->process);
@@ -165,7 +165,9 @@ int filling_add(struct filling *filling, const struct part *part)
 
 	err = err ? err : add_ways(filling, part);
 	for (int i = 0; i < WIRE_COUNTERS && !err; i++)
-		err = profile_add_counter(filling->into, counter_names[i].group, counter_names[i].name, part->sums[i]);
+		if (part->sums[i] || filling->whole)
+			err = profile_add_counter(filling->into, counter_names[i].group, counter_names[i].name,
+						  part->sums[i]);
 	meta->expected += part->expected;
 	meta->cpus = part->cpus > meta->cpus ? part->cpus : meta->cpus;
 	return err;

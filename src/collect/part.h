@@ -29,7 +29,7 @@ int part_settle(struct collect *collect, uint64_t until_ns);
 
 /* What fills a profile from the parts of one recording, with the names that are known now. */
 struct filling;
-int filling_new(struct filling **ret, struct collect *collect, struct profile *into, bool with_ways);
+int filling_new(struct filling **ret, struct collect *collect, struct profile *into, bool whole);
 void filling_free(struct filling *filling);
 int filling_add(struct filling *filling, const struct part *part);
 

@@ -34,7 +34,8 @@
 #define COUNTS_MAX 16384
 #define COUNTS_WINDOWS 4 /* that the table has room for, if every tick brings something new */
 #define CHILDREN_MAX 16384
-#define EVENTS_RING (1 << 20)
+#define EVENTS_RING (1 << 20) /* or less, where ticks are rare */
+#define RING_HEADER 8         /* of each record */
 #define DRAIN_BATCH 1024
 #define WAKEUP_RING (1 << 18) /* the smallest of the rings that are not sized by an option */
 
@@ -94,6 +95,18 @@ static uint64_t fit_counts(const struct sampler *sampler, const struct collect_o
 	return most > COUNTS_MIN ? most : COUNTS_MIN;
 }
 
+/* Twice what comes until it is read, and not so small that nobody is woken before it is full. */
+static uint64_t fit_events(const struct sampler *sampler, const struct collect_options *options)
+{
+	uint64_t ring = EVENTS_RING, second = options->hz * sampler->cpus * (sizeof(struct wire_event) + RING_HEADER);
+
+	if (!options->hz || options->hz > NS_PER_SEC || options->drain_ms > COUNTS_MAX)
+		return ring;
+	while (ring > WAKEUP_RING && ring / 4 >= second * options->drain_ms / 1000)
+		ring /= 2;
+	return ring;
+}
+
 /* Counts by CPU are beyond what a limit can hold, so there are none under one that someone has set. */
 static bool has_room(const struct collect_options *options)
 {
@@ -125,7 +138,7 @@ static int set_sizes(struct sampler *sampler, const struct collect_options *opti
 	err |= bpf_map__set_max_entries(skel->maps.tids, (uint32_t)options->tids_len + 1);
 	err |= bpf_map__set_max_entries(skel->maps.comms, (uint32_t)options->comms_len + 1);
 	if (options->events)
-		err |= bpf_map__set_max_entries(skel->maps.events, EVENTS_RING);
+		err |= bpf_map__set_max_entries(skel->maps.events, (uint32_t)fit_events(sampler, options));
 	return err ? fail_plain(-EINVAL, "sizing the tables: a size is out of range") : 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slabs are BPF arrays of one large value, written here and read there; a few of them are mapped at a time. A table's
+ * Slabs are BPF arrays of one large value, written here and read there; little of them is mapped at a time. A table's
  * pages lie in any slabs; its rules are shared with all other tables. What the worker sent is checked while it is
  * copied: it may not be what it seems.
  *
@@ -32,7 +32,8 @@
 #include "worker/worker.h"
 
 #define SLABS_MAX 256
-#define MAPPED_MAX 32 /* of them are mapped here: the kernel side has them in any case */
+#define MAPPED_MAX 4  /* of them are mapped here, to be written: the kernel side has them in any case */
+#define VIEWS_MAX 128 /* pages of tables that are mapped here, to be read */
 #define REASON_LEN 32
 
 struct slab {
@@ -40,6 +41,14 @@ struct slab {
 	struct wire_slab *cells; /* NULL: not mapped */
 	uint64_t used;           /* the greatest was used last */
 	struct extents free;
+};
+
+/* A page of a table, wherever it lies in its slab. */
+struct view {
+	uint32_t slab, start, count;
+	char *at; /* NULL: free */
+	size_t len, skip;
+	uint64_t used;
 };
 
 struct table {
@@ -57,6 +66,7 @@ struct tables {
 	struct slab slabs[SLABS_MAX];
 	unsigned int slabs_len, slabs_max, mapped;
 	uint64_t uses;
+	struct view views[VIEWS_MAX];
 	struct wire_page *pages; /* mapped */
 	struct wire_rule *rules; /* mapped */
 	struct extents free_pages;
@@ -105,6 +115,9 @@ void tables_free(struct tables *tables)
 		close(tables->slabs[i].fd);
 		extent_clear(&tables->slabs[i].free);
 	}
+	for (size_t i = 0; i < VIEWS_MAX; i++)
+		if (tables->views[i].at)
+			munmap(tables->views[i].at, tables->views[i].len);
 	if (tables->pages)
 		munmap(tables->pages, WIRE_PAGES_MAX * sizeof(struct wire_page));
 	if (tables->rules)
@@ -174,7 +187,7 @@ static void unmap_one(struct tables *tables)
 	tables->mapped--;
 }
 
-/* The cells of a page, good until those of another are asked for. NULL: they cannot be mapped. */
+/* The cells of a page, to be written, good until those of another are asked for. NULL: they cannot be mapped. */
 static uint16_t *cells_of(struct tables *tables, const struct wire_page *page)
 {
 	struct slab *slab = &tables->slabs[page->slab];
@@ -191,6 +204,40 @@ static uint16_t *cells_of(struct tables *tables, const struct wire_page *page)
 		tables->mapped++;
 	}
 	return slab->cells->cells + page->start;
+}
+
+/* Maps a page in the place of one that was not looked at for the longest. */
+static bool view_map(struct tables *tables, struct view *view, const struct wire_page *page)
+{
+	size_t unit = (size_t)sysconf(_SC_PAGESIZE), from = page->start * sizeof(uint16_t);
+	size_t skip = from % unit, len = skip + page->count * 2 * sizeof(uint16_t);
+	void *at = mmap(NULL, len, PROT_READ, MAP_SHARED, tables->slabs[page->slab].fd, (off_t)(from - skip));
+
+	if (at == MAP_FAILED)
+		return false;
+	if (view->at)
+		munmap(view->at, view->len);
+	*view = (struct view){ page->slab, page->start, page->count, at, len, skip, 0 };
+	return true;
+}
+
+/* The cells of a page that has some, to be read, good until those of another are asked for. NULL: they cannot be. */
+static const uint16_t *view_of(struct tables *tables, const struct wire_page *page)
+{
+	struct view *view = NULL, *oldest = &tables->views[0];
+
+	for (size_t i = 0; i < VIEWS_MAX && !view; i++) {
+		struct view *one = &tables->views[i];
+
+		if (one->at && one->slab == page->slab && one->start == page->start && one->count == page->count)
+			view = one;
+		if (one->used < oldest->used)
+			oldest = one;
+	}
+	if (!view && !view_map(tables, view = oldest, page))
+		return NULL;
+	view->used = ++tables->uses;
+	return (const uint16_t *)(view->at + view->skip);
 }
 
 static int add_slab(struct tables *tables)
@@ -563,7 +610,7 @@ int tables_rule(struct tables *tables, uint64_t id, uint64_t offset, struct wire
 	    number - table->wire.first_page >= table->wire.pages)
 		return 0;
 	page = &tables->pages[table->wire.first_index + (number - table->wire.first_page)];
-	cells = page->count ? cells_of(tables, page) : NULL;
+	cells = page->count ? view_of(tables, page) : NULL;
 	if (!cells)
 		return 0;
 	for (high = page->count; high - low > 1;) {

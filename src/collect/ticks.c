@@ -18,6 +18,7 @@
 #include "collect/ticks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,10 +26,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/file.h"
 #include "collect/collect.h"
 #include "collect/files.h"
 #include "collect/missed.h"
@@ -38,6 +37,7 @@
 #include "worker/opener.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
+#define ONLINE_MAX 4096 /* the kernel gives no more than a page of it */
 #define ONLINE_EVERY NS_PER_SEC
 #define SILENT (2 * NS_PER_SEC)
 #define SILENT_PERIODS 16
@@ -75,6 +75,7 @@ struct ticks {
 	bool keep_idle;
 	uint64_t *idle_us;     /* of each CPU, as it was read last */
 	uint64_t gaps, missed; /* as they were last */
+	int online_fd;         /* the list of CPUs that are online, kept open: it is read every second */
 	uint64_t online_at;
 	uint64_t random;
 };
@@ -98,12 +99,14 @@ static void mark_online(struct ticks *ticks, const char *list)
 
 static void read_online(struct ticks *ticks)
 {
-	autobuf struct buf text = { 0 };
+	char text[ONLINE_MAX];
+	ssize_t len = pread(ticks->online_fd, text, sizeof(text) - 1, 0);
 
 	for (unsigned int i = 0; i < ticks->cpus_len; i++)
 		ticks->cpus[i].online = false;
-	if (!file_read(ONLINE, 65536, &text) && text.len) {
-		mark_online(ticks, text.data);
+	if (len > 0) {
+		text[len] = '\0';
+		mark_online(ticks, text);
 		return;
 	}
 	for (unsigned int i = 0; i < ticks->cpus_len && i < (unsigned int)sysconf(_SC_NPROCESSORS_ONLN); i++)
@@ -243,6 +246,7 @@ int ticks_open(struct ticks **ret, struct sampler *sampler, const struct collect
 	*ret = ticks;
 	ticks->sampler = sampler;
 	ticks->opener = options->opener;
+	ticks->online_fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
 	ticks->cpus_len = sampler_cpus(sampler);
 	ticks->cpus = calloc(ticks->cpus_len, sizeof(*ticks->cpus));
 	ticks->idle_us = calloc(ticks->cpus_len, sizeof(*ticks->idle_us));
@@ -279,6 +283,8 @@ void ticks_free(struct ticks *ticks)
 	for (unsigned int i = 0; ticks->cpus && i < ticks->cpus_len; i++)
 		if (ticks->cpus[i].fd >= 0)
 			close(ticks->cpus[i].fd);
+	if (ticks->online_fd >= 0)
+		close(ticks->online_fd);
 	free(ticks->cpus);
 	free(ticks->idle_us);
 	free(ticks);

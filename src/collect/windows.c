@@ -35,7 +35,7 @@
 #define STOP_WAITS (300 * NS_PER_MS) /* for tables, and then for names */
 #define DRAIN_MS 4000                /* never reached, but tables are fitted to it */
 #define ERA_NS (3600 * NS_PER_SEC)
-#define ERA_BYTES ((uint64_t)12 << 20)
+#define ERA_BYTES ((uint64_t)8 << 20)
 #define ERA_CPU_BYTES ((uint64_t)1 << 19) /* and for each CPU */
 #define ERA_FILES 2048
 #define STACKS_MIN ((uint64_t)1 << 16)

@@ -41,25 +41,33 @@ static const char *symbol_name(const struct image *image, uint32_t table, uint64
 	return text + symbol.st_name;
 }
 
-/* The symbol that the dynamic linker puts into a slot. */
+/* Whether a section has the relocation of a slot. */
+static bool find_slot(const struct image *image, const struct image_section *section, uint64_t slot, Elf64_Rela *ret)
+{
+	const unsigned char *entries = image_bytes(image, section->offset, section->size);
+	size_t count = section->size / sizeof(*ret);
+
+	if (!entries || section->type != SHT_RELA || !(section->flags & SHF_ALLOC))
+		return false;
+	for (size_t i = 0; i < count && i < RELOCATIONS_MAX; i++) {
+		memcpy(ret, entries + i * sizeof(*ret), sizeof(*ret));
+		if (ret->r_offset == slot)
+			return true;
+	}
+	return false;
+}
+
+/* The symbol that the dynamic linker puts into a slot. Nearly all are in one section, and another one is large. */
 static const char *slot_name(const struct image *image, uint64_t slot)
 {
-	for (uint32_t number = 1; number < image_sections(image); number++) {
-		struct image_section section;
-		const unsigned char *entries = section_bytes(image, number, &section);
-		size_t count;
+	struct image_section section;
+	Elf64_Rela relocation;
 
-		if (!entries || section.type != SHT_RELA || !(section.flags & SHF_ALLOC))
-			continue;
-		count = section.size / sizeof(Elf64_Rela);
-		for (size_t i = 0; i < count && i < RELOCATIONS_MAX; i++) {
-			Elf64_Rela relocation;
-
-			memcpy(&relocation, entries + i * sizeof(relocation), sizeof(relocation));
-			if (relocation.r_offset == slot)
-				return symbol_name(image, section.link, ELF64_R_SYM(relocation.r_info));
-		}
-	}
+	if (image_section_named(image, ".rela.plt", &section) && find_slot(image, &section, slot, &relocation))
+		return symbol_name(image, section.link, ELF64_R_SYM(relocation.r_info));
+	for (uint32_t number = 1; number < image_sections(image); number++)
+		if (image_section(image, number, &section) && find_slot(image, &section, slot, &relocation))
+			return symbol_name(image, section.link, ELF64_R_SYM(relocation.r_info));
 	return NULL;
 }
 

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/index.h"
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/map.h"
@@ -49,6 +50,7 @@ struct node {
 
 struct dictionary {
 	struct intern *frames, *whos; /* JSON texts; number 0 of these is not used, so one less is sent */
+	struct map named;             /* keyed hash of a frame that has a name to its number: no text is made again */
 	struct map places;            /* parent << 32 | frame to node */
 	struct node *nodes;           /* from 1 */
 	uint32_t nodes_len, nodes_cap;
@@ -65,6 +67,7 @@ struct live {
 	struct second kept[KEPT_MAX];                /* tens, then single ones */
 	unsigned tens, kept_len;
 	struct live_health health;
+	uint64_t seed[2][2]; /* of the two halves of hashes */
 	struct buf scratch;
 	bool broken; /* memory was out in the middle of something */
 };
@@ -75,6 +78,7 @@ static void dictionary_free(struct dictionary *dictionary)
 {
 	intern_free(dictionary->frames);
 	intern_free(dictionary->whos);
+	map_free(&dictionary->named);
 	map_free(&dictionary->places);
 	free(dictionary->nodes);
 	*dictionary = (struct dictionary){ 0 };
@@ -180,6 +184,39 @@ static uint32_t add_described(struct live *live, const struct profile *profile, 
 	return add_text(&live->dictionary, texts, live->scratch.data, live->scratch.len);
 }
 
+static uint64_t hash_text(const struct live *live, const struct profile *profile, uint32_t string)
+{
+	size_t len;
+	const char *text = profile_text(profile, string, &len);
+
+	return (uint64_t)index_hash_bytes(live->seed[0], text, len) << 32 | index_hash_bytes(live->seed[1], text, len);
+}
+
+/* All that the text of a frame with a name is made of, in 64 bits that nobody can foresee. */
+static uint64_t hash_named(const struct live *live, const struct profile *profile, const struct profile_frame *frame)
+{
+	uint64_t name = hash_text(live, profile, frame->name);
+	uint64_t path = hash_text(live, profile, profile_file(profile, frame->file)->path);
+
+	return index_mix(index_mix(name ^ live->seed[0][0], path ^ live->seed[1][0]) ^ frame->kind << 1 ^ !frame->file,
+			 live->seed[0][1] | 1);
+}
+
+/* Most frames of a second were in the one before. */
+static uint32_t place_frame(struct live *live, const struct profile *profile, uint32_t number)
+{
+	struct dictionary *dictionary = &live->dictionary;
+	const struct profile_frame *frame = profile_frame(profile, number);
+	uint64_t *slot = frame->name ? map_put(&dictionary->named, hash_named(live, profile, frame)) : NULL;
+	uint32_t place = slot ? (uint32_t)*slot : 0;
+
+	if (!place)
+		place = add_described(live, profile, number, dictionary->frames, describe_frame);
+	if (slot && place != UINT32_MAX)
+		*slot = place;
+	return place;
+}
+
 /* ---- A second ---- */
 
 static int by_place(const void *a, const void *b)
@@ -218,7 +255,7 @@ static uint32_t place_of(struct live *live, const struct profile *profile, uint3
 		return stack ? nodes[stack] : 0;
 	parent = node->parent < stack ? place_of(live, profile, nodes, frames, node->parent) : UINT32_MAX;
 	if (!frames[node->frame])
-		frames[node->frame] = add_described(live, profile, node->frame, dictionary->frames, describe_frame);
+		frames[node->frame] = place_frame(live, profile, node->frame);
 	if (parent == UINT32_MAX || frames[node->frame] == UINT32_MAX)
 		return UINT32_MAX;
 	nodes[stack] = add_node(dictionary, parent, frames[node->frame]);
@@ -492,6 +529,8 @@ int live_new(struct live **ret, const struct live_options *options)
 	live->options = *options;
 	live->options.era_bytes = options->era_bytes ? options->era_bytes : LIVE_ERA_BYTES;
 	live->started_ns = clock_ns(CLOCK_REALTIME);
+	index_seed(live->seed[0]);
+	index_seed(live->seed[1]);
 	live->host = strdup(options->host);
 	if (!live->host || dictionary_init(&live->dictionary)) {
 		live_free(live);

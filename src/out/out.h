@@ -59,6 +59,8 @@ out_writer out_pprof;
 out_writer out_speedscope;
 out_writer out_perf;
 out_writer out_firefox;
+/* A .wick file of which nothing is compressed, for one who reads it at once. */
+out_writer out_wick_plain;
 
 /* Appends a frame as people see it: its name, or file+0xoffset; escaped so that it can stand in a folded line. */
 void out_frame_text(const struct profile *profile, unsigned int frame, struct buf *out);

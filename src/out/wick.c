@@ -9,6 +9,7 @@
 #include "out/out.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -242,6 +243,13 @@ static void put_types(const struct profile *profile, struct buf *out)
 				buf_varint(out, types_value(profile, sample, i));
 }
 
+/* A file that is being written. */
+struct file {
+	struct buf *out;
+	uint64_t total; /* bytes of its sections, unpacked */
+	bool plain;     /* nothing is compressed */
+};
+
 /* The compressed bytes of raw, or none if that does not help or is more than a reader would unpack. */
 static int compress(const struct buf *raw, char **ret, size_t *ret_len)
 {
@@ -262,7 +270,7 @@ static int compress(const struct buf *raw, char **ret, size_t *ret_len)
 	return 0;
 }
 
-static int add_section(struct buf *out, const char *tag, uint32_t flags, const struct buf *raw)
+static int add_section(struct file *file, const char *tag, uint32_t flags, const struct buf *raw)
 {
 	autofree char *packed = NULL;
 	autobuf struct buf header = { 0 };
@@ -270,7 +278,8 @@ static int add_section(struct buf *out, const char *tag, uint32_t flags, const s
 	size_t len = raw->len;
 	int err = buf_error(raw);
 
-	if (!err && raw->len)
+	file->total += raw->len;
+	if (!err && raw->len && !file->plain)
 		err = compress(raw, &packed, &len);
 	if (err)
 		return err;
@@ -285,9 +294,9 @@ static int add_section(struct buf *out, const char *tag, uint32_t flags, const s
 	if (buf_error(&header))
 		return buf_error(&header);
 	buf_u64(&header, WICK_SUM(header.data, stored, len));
-	buf_add(out, header.data, header.len);
+	buf_add(file->out, header.data, header.len);
 	if (len)
-		buf_add(out, stored, len);
+		buf_add(file->out, stored, len);
 	return buf_error(&header);
 }
 
@@ -303,51 +312,63 @@ static const struct table_section {
 
 /* A section that is there only if something is in it. */
 static int add_optional(const struct profile *profile, const char *tag,
-			void (*put)(const struct profile *profile, struct buf *out), struct buf *out, uint64_t *total)
+			void (*put)(const struct profile *profile, struct buf *out), struct file *file)
 {
 	autobuf struct buf raw = { 0 };
 
 	put(profile, &raw);
-	*total += raw.len;
-	return raw.len ? add_section(out, tag, 0, &raw) : buf_error(&raw);
+	return raw.len ? add_section(file, tag, 0, &raw) : buf_error(&raw);
+}
+
+static int add_table(const struct profile *profile, const struct table_section *section, struct buf *raw,
+		     struct file *file)
+{
+	uint32_t count = profile_count(profile, section->table);
+	int err = 0;
+
+	if (section->table == PROFILE_FRAMES)
+		err = add_optional(profile, WICK_SOURCES, put_sources, file);
+	else if (section->table == PROFILE_LABELS)
+		err = add_optional(profile, WICK_NUMBERS, put_numbers, file);
+	if (err)
+		return err;
+	buf_clear(raw);
+	buf_varint(raw, count - 1);
+	for (uint32_t number = 1; number < count; number++)
+		section->put(profile, number, raw);
+	return add_section(file, section->tag, WICK_CRITICAL, raw);
+}
+
+static int write_file(const struct profile *profile, struct file *file)
+{
+	autobuf struct buf raw = { 0 };
+	int err = 0;
+
+	buf_add(file->out, WICK_MAGIC, WICK_MAGIC_LEN);
+	buf_u32(file->out, WICK_FORMAT);
+	for (size_t i = 0; !err && i < sizeof(table_sections) / sizeof(table_sections[0]); i++)
+		err = add_table(profile, &table_sections[i], &raw, file);
+	if (err)
+		return err;
+	buf_clear(&raw);
+	put_meta(profile, &raw);
+	err = add_section(file, WICK_META, WICK_CRITICAL, &raw);
+	err = err ? err : add_optional(profile, WICK_TYPES, put_types, file);
+	err = err ? err : add_optional(profile, WICK_WAYS, put_ways, file);
+	if (file->total > WICK_RAW_MAX)
+		return fail_plain(-EFBIG, "the profile is larger than a .wick file may be (1 GiB)");
+	buf_clear(&raw);
+	if (!err)
+		err = add_section(file, WICK_END, WICK_CRITICAL, &raw);
+	return err ? err : buf_error(file->out);
 }
 
 int out_wick(const struct profile *profile, struct buf *out)
 {
-	autobuf struct buf raw = { 0 };
-	uint64_t total = 0;
-	int err = 0;
+	return write_file(profile, &(struct file){ .out = out });
+}
 
-	buf_add(out, WICK_MAGIC, WICK_MAGIC_LEN);
-	buf_u32(out, WICK_FORMAT);
-	for (size_t i = 0; !err && i < sizeof(table_sections) / sizeof(table_sections[0]); i++) {
-		const struct table_section *section = &table_sections[i];
-		uint32_t count = profile_count(profile, section->table);
-
-		if (section->table == PROFILE_FRAMES)
-			err = add_optional(profile, WICK_SOURCES, put_sources, out, &total);
-		else if (section->table == PROFILE_LABELS)
-			err = add_optional(profile, WICK_NUMBERS, put_numbers, out, &total);
-		if (err)
-			return err;
-		buf_clear(&raw);
-		buf_varint(&raw, count - 1);
-		for (uint32_t number = 1; number < count; number++)
-			section->put(profile, number, &raw);
-		total += raw.len;
-		err = add_section(out, section->tag, WICK_CRITICAL, &raw);
-	}
-	buf_clear(&raw);
-	put_meta(profile, &raw);
-	if (!err)
-		err = add_section(out, WICK_META, WICK_CRITICAL, &raw);
-	total += raw.len;
-	err = err ? err : add_optional(profile, WICK_TYPES, put_types, out, &total);
-	err = err ? err : add_optional(profile, WICK_WAYS, put_ways, out, &total);
-	if (total > WICK_RAW_MAX)
-		return fail_plain(-EFBIG, "the profile is larger than a .wick file may be (1 GiB)");
-	buf_clear(&raw);
-	if (!err)
-		err = add_section(out, WICK_END, WICK_CRITICAL, &raw);
-	return err ? err : buf_error(out);
+int out_wick_plain(const struct profile *profile, struct buf *out)
+{
+	return write_file(profile, &(struct file){ .out = out, .plain = true });
 }

@@ -21,7 +21,7 @@
 
 #define SHELF_FILES 32
 #define SHELF_BYTES ((size_t)12 << 20)
-#define REST_EVERY 64 /* times that a file is asked about: what is touched of it does not add up */
+#define REST_EVERY 512 /* addresses that are asked about: each may touch another part of its file */
 
 struct identity {
 	uint64_t device, inode, size, modified_ns, changed_ns;
@@ -38,13 +38,14 @@ struct entry {
 	struct symbols *symbols; /* NULL: free */
 	size_t bytes;
 	uint64_t used; /* the greatest was used last */
-	uint64_t finds;
+	bool touched;  /* since its files' pages were given back */
 };
 
 struct shelf {
 	struct entry entries[SHELF_FILES];
 	size_t bytes;
 	uint64_t uses;
+	uint64_t asked; /* addresses, since then */
 };
 
 int shelf_new(struct shelf **ret)
@@ -93,6 +94,19 @@ static bool key_of(const struct ask *ask, const int *fds, size_t fds_len, struct
 	return true;
 }
 
+/* What is touched of mapped files counts as memory of this process: it is not to add up. */
+static void rest_all(struct shelf *shelf)
+{
+	for (size_t i = 0; i < SHELF_FILES; i++) {
+		struct entry *entry = &shelf->entries[i];
+
+		if (entry->symbols && entry->touched)
+			symbols_rest(entry->symbols);
+		entry->touched = false;
+	}
+	shelf->asked = 0;
+}
+
 struct symbols *shelf_find(struct shelf *shelf, const struct ask *ask, const int *fds, size_t fds_len)
 {
 	struct key key;
@@ -105,8 +119,10 @@ struct symbols *shelf_find(struct shelf *shelf, const struct ask *ask, const int
 		if (!entry->symbols || memcmp(&entry->key, &key, sizeof(key)))
 			continue;
 		entry->used = ++shelf->uses;
-		if (++entry->finds % REST_EVERY == 0)
-			symbols_rest(entry->symbols);
+		shelf->asked += ask->addresses_len;
+		if (shelf->asked > REST_EVERY)
+			rest_all(shelf);
+		entry->touched = true;
 		return entry->symbols;
 	}
 	return NULL;

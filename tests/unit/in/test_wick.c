@@ -176,6 +176,26 @@ static void test_round_trip(void **state)
 	assert_same_again(&large);
 }
 
+/* What is written for one who reads it at once is the same profile, and nothing of it is packed. */
+static void test_plain(void **state)
+{
+	autobuf struct buf packed = { 0 }, plain = { 0 }, again = { 0 };
+	struct profile *profile, *read;
+
+	(void)state;
+	assert_int_equal(profile_new(&profile), 0);
+	fill_at_random(profile, 3000);
+	assert_int_equal(out_wick(profile, &packed), 0);
+	assert_int_equal(out_wick_plain(profile, &plain), 0);
+	profile_free(profile);
+	assert_true(plain.len > packed.len);
+	assert_int_equal(in_wick(&read, plain.data, plain.len, &(struct in_request){ 0 }), 0);
+	assert_int_equal(out_wick(read, &again), 0);
+	profile_free(read);
+	assert_int_equal(again.len, packed.len);
+	assert_memory_equal(again.data, packed.data, packed.len);
+}
+
 static void test_nothing_is_lost(void **state)
 {
 	autobuf struct buf file = { 0 };
@@ -696,25 +716,16 @@ static int write_corpus(const char *folder)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_nothing_is_lost),
-		cmocka_unit_test(test_old_file),
-		cmocka_unit_test(test_file_by_hand),
-		cmocka_unit_test(test_record_given_twice),
-		cmocka_unit_test(test_not_a_wick_file),
-		cmocka_unit_test(test_newer_version),
-		cmocka_unit_test(test_every_cut_is_seen),
-		cmocka_unit_test(test_every_changed_byte_is_seen),
-		cmocka_unit_test(test_unknown_sections),
-		cmocka_unit_test(test_ways),
-		cmocka_unit_test(test_types_and_numbers),
-		cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_order_of_sections),
-		cmocka_unit_test(test_contents_that_make_no_sense),
-		cmocka_unit_test(test_labels_beyond_a_set),
-		cmocka_unit_test(test_processes_that_beget_each_other),
-		cmocka_unit_test(test_lengths_that_lie),
-		cmocka_unit_test(test_repetition_stays_readable),
+		cmocka_unit_test(test_round_trip),          cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_nothing_is_lost),     cmocka_unit_test(test_old_file),
+		cmocka_unit_test(test_file_by_hand),        cmocka_unit_test(test_record_given_twice),
+		cmocka_unit_test(test_not_a_wick_file),     cmocka_unit_test(test_newer_version),
+		cmocka_unit_test(test_every_cut_is_seen),   cmocka_unit_test(test_every_changed_byte_is_seen),
+		cmocka_unit_test(test_unknown_sections),    cmocka_unit_test(test_ways),
+		cmocka_unit_test(test_types_and_numbers),   cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_order_of_sections),   cmocka_unit_test(test_contents_that_make_no_sense),
+		cmocka_unit_test(test_labels_beyond_a_set), cmocka_unit_test(test_processes_that_beget_each_other),
+		cmocka_unit_test(test_lengths_that_lie),    cmocka_unit_test(test_repetition_stays_readable),
 	};
 
 	if (argc > 1)

@@ -114,7 +114,15 @@ export class Strip {
 	}
 	// What of the time is seen; null: all.
 	see(span, quiet) {
+		this.settle();
+		if (!span && this.whole)
+			this.view = { ...this.whole };
 		this.app.store.set({ seen: span ? spanText(span.from, span.to) : "" }, quiet);
+	}
+	// A zoom that goes on is not in the state yet.
+	settle() {
+		clearTimeout(this.seeing);
+		this.zooming = false;
 	}
 	zoom(factor, at, pan = 0) {
 		if (!this.view || !this.whole)
@@ -123,7 +131,8 @@ export class Strip {
 		const start = from + at * (to - from) - at * wide + pan * (to - from), first = Math.min(whole.to - wide, Math.max(whole.from, start));
 		this.view = { from: first, to: first + wide };
 		this.tab.plot.redraw();
-		clearTimeout(this.seeing);
+		this.settle();
+		this.zooming = true;
 		this.seeing = setTimeout(() => this.see(wide >= whole.to - whole.from ? null : this.view, true), WAIT_MS);
 	}
 	zoomKey(key) {
@@ -154,6 +163,12 @@ export class Strip {
 			this.stage.append(this.tab.host);
 		}
 		this.showBar(state);
+		if (state.seen !== this.seen) { // at once, with what there is: the answer may take its time, and the next zoom starts from here
+			this.seen = state.seen;
+			this.settle();
+			if (state.strip !== "heat" && this.whole)
+				this.view = readSpan(state.seen) || { ...this.whole };
+		}
 		this.ask(state);
 		this.tab.plot.redraw();
 	}
@@ -278,11 +293,13 @@ export class Strip {
 		this.series = series;
 		this.taken = key;
 		this.paint(series.curves);
-		this.view = readSpan(state.seen) || { from: series.from_ms, to: series.to_ms };
+		const got = { from: series.from_ms, to: series.to_ms };
+		if (!this.zooming)
+			this.view = readSpan(state.seen) || got;
 		if (!state.seen)
-			this.whole = { ...this.view };
+			this.whole = got;
 		else if (!this.whole)
-			this.whole = { from: Math.min(this.server.live.first || this.view.from, this.view.from), to: Math.max(this.server.live.end, this.view.to) };
+			this.whole = { from: Math.min(this.server.live.first || got.from, got.from), to: Math.max(this.server.live.end, got.to) };
 	}
 	say(text) {
 		this.note.textContent = text;

@@ -37,7 +37,7 @@
 
 #define KEEP_STOP_MS 700 /* for the last window to be written */
 #define TURN_MS 1000     /* that nothing is looked at, at most */
-#define LARGE_BYTES (1 << 20)
+#define LARGE_BYTES (1 << 17)
 
 struct serve {
 	const struct serve_options *options;

@@ -278,7 +278,10 @@ static int kept_profile(void *context, uint64_t from_ns, uint64_t to_ns, struct 
 		profile_free(old);
 		return err;
 	}
-	return add_up(old, fresh, ret);
+	err = add_up(old, fresh, ret);
+	if (!err)
+		profile_settle(*ret); /* nothing is added to it: what finds stacks again need not stay */
+	return err;
 }
 
 /* Parts of seconds, second by second. */

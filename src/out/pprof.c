@@ -27,6 +27,7 @@
 #define FIRST_START (1ULL << 48) /* above what processes use, below the kernel */
 #define LAST_START (1ULL << 62)
 #define BETWEEN (1ULL << 20) /* mappings that touch may be taken for one */
+#define PACK_BYTES (1u << 18)
 
 /* A value of the profile's is times `factor` in this type; with 0 it has values of its own. */
 struct value_type {
@@ -51,7 +52,8 @@ struct location {
 
 struct pprof {
 	const struct profile *profile;
-	struct buf *out;
+	struct buf *out; /* what is not packed yet */
+	struct gzip *gzip;
 	struct intern *strings, *functions;
 	struct value_type types[TYPES_MAX];
 	uint32_t types_len;
@@ -660,15 +662,29 @@ static void put_facts(struct pprof *pprof)
 	put_number(pprof->out, 15, profile_string_of(pprof, meta->doc_url));
 }
 
+/* What is written is packed when there is much of it, and not kept. */
+static void pack(struct pprof *pprof, size_t least)
+{
+	if (pprof->err || pprof->out->len < least)
+		return;
+	pprof->err = buf_error(pprof->out);
+	pprof->err = pprof->err ? pprof->err : gzip_more(pprof->gzip, pprof->out);
+	buf_clear(pprof->out);
+}
+
 static void put_all(struct pprof *pprof)
 {
 	put_facts(pprof);
-	for (uint32_t i = 1; i < profile_count(pprof->profile, PROFILE_SAMPLES) && !pprof->err; i++)
+	for (uint32_t i = 1; i < profile_count(pprof->profile, PROFILE_SAMPLES) && !pprof->err; i++) {
 		if (is_written(pprof, i))
 			put_sample(pprof, i);
-	for (uint32_t i = 1; i < pprof->locations_len && !pprof->err; i++)
+		pack(pprof, PACK_BYTES);
+	}
+	for (uint32_t i = 1; i < pprof->locations_len && !pprof->err; i++) {
 		if (pprof->locations[i].id)
 			put_location(pprof, i);
+		pack(pprof, PACK_BYTES);
+	}
 	put_mappings(pprof); /* behind the locations, which find out what is known of each */
 	put_functions(pprof);
 	put_comments(pprof);
@@ -678,6 +694,7 @@ static void put_all(struct pprof *pprof)
 
 		put_bytes(pprof->out, 6, text, len);
 	}
+	pack(pprof, 0);
 }
 
 int out_pprof(const struct profile *profile, struct buf *out)
@@ -687,6 +704,7 @@ int out_pprof(const struct profile *profile, struct buf *out)
 	int err = intern_new(&pprof.strings);
 
 	err = err ? err : intern_new(&pprof.functions);
+	err = err ? err : gzip_begin(&pprof.gzip, out, GZIP_FAST);
 	if (!err)
 		choose_types(&pprof);
 	err = err ? err : find_locations(&pprof);
@@ -695,8 +713,9 @@ int out_pprof(const struct profile *profile, struct buf *out)
 	err = err ? err : find_mappings(&pprof);
 	if (!err)
 		put_all(&pprof);
-	err = err ? err : pprof.err ? pprof.err : buf_error(&raw);
-	err = err ? err : gzip_add(out, &raw, GZIP_FAST);
+	err = err ? err : pprof.err;
+	err = err ? err : gzip_end(pprof.gzip);
+	gzip_free(pprof.gzip);
 	intern_free(pprof.strings);
 	intern_free(pprof.functions);
 	free(pprof.mappings);

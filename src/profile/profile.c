@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables of the model. Each is an array of records beside what finds them again, by comparing whole keys, so two
- * records are never confused. Records that are filled in later (files, frames, processes) have their keys interned,
- * both numbered alike: the key is what the record was when added, and filling in a name does not hide it from being
- * found. Those that never change are their own keys, under an index: there are millions of nodes and samples.
+ * records are never confused. Records of which all is key and some is filled in later (files, frames) have their keys
+ * interned, both numbered alike: the key is what the record was when added, and filling in a name does not hide it from
+ * being found. The others have in them what they are found by, under an index: there are millions of nodes and samples.
  *
  * Invariants: record 0 of each table is all zero; what a record refers to was there before it, hence a node's parent
  * has a smaller number than the node, and walking up ends.
@@ -54,8 +54,7 @@ static const size_t record_size[PROFILE_TABLES] = {
 
 static bool has_keys(enum profile_table which)
 {
-	return which == PROFILE_STRINGS || which == PROFILE_FILES || which == PROFILE_FRAMES ||
-	       which == PROFILE_PROCESSES;
+	return which == PROFILE_STRINGS || which == PROFILE_FILES || which == PROFILE_FRAMES;
 }
 
 static uint64_t pair(uint32_t high, uint32_t low)
@@ -367,9 +366,15 @@ void profile_add_chain(struct profile *profile, uint32_t parent, const uint32_t 
 uint32_t profile_add_process(struct profile *profile, uint32_t pid, uint64_t start)
 {
 	const struct profile_process process = { .pid = pid, .start = start };
-	const uint64_t key[] = { start, pid };
+	const struct table *table = &profile->tables[PROFILE_PROCESSES];
+	const struct profile_process *processes = table->records;
+	uint32_t hash = hash_words(profile, start, pid, 0), number;
+	size_t at = index_start(&table->index, hash);
 
-	return record_add(profile, PROFILE_PROCESSES, key, sizeof(key), &process);
+	while ((number = index_next(&table->index, hash, &at)))
+		if (processes[number].pid == pid && processes[number].start == start)
+			return number;
+	return record_append(profile, PROFILE_PROCESSES, hash, &process);
 }
 
 static bool same_sample(const struct profile_sample *a, const struct profile_sample *b)

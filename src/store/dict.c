@@ -14,10 +14,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
-#include "base/intern.h"
 #include "profile/profile.h"
 #include "profile/wick_format.h"
 
+#define FIRST_WHOS 64
 #define FIELDS_MAX 10
 #define NEAR_FIELD 9 /* of frames, after what tells whose it is: their address */
 #define NEAR_SLOTS 1024
@@ -173,16 +173,35 @@ static const struct dict_kind {
 	[DICT_WHOS] = { get_who, put_who, PROFILE_TABLES, 4, 0, 2048 },
 };
 
+static bool reserve_who(struct dict *dict)
+{
+	uint32_t cap = dict->whos_cap ? dict->whos_cap * 2 : FIRST_WHOS;
+	struct dict_who *grown;
+
+	if (dict->whos_len < dict->whos_cap)
+		return true;
+	if (dict->whos_cap > PROFILE_FULL / 2)
+		return false;
+	grown = reallocarray(dict->whos, cap, sizeof(*grown));
+	if (!grown)
+		return false;
+	dict->whos = grown;
+	dict->whos_cap = cap;
+	return true;
+}
+
 int dict_new(struct dict **ret)
 {
 	struct dict *dict = calloc(1, sizeof(*dict));
 
 	if (!dict)
 		return fail(-ENOMEM, "store: dictionary");
-	if (profile_new(&dict->model) || intern_new(&dict->whos)) {
+	index_seed(dict->seed);
+	if (profile_new(&dict->model) || !reserve_who(dict)) {
 		dict_free(dict);
 		return fail(-ENOMEM, "store: dictionary");
 	}
+	dict->whos[dict->whos_len++] = (struct dict_who){ 0 };
 	for (int i = 0; i < DICT_TABLES; i++)
 		dict->changes[i].stored = 1;
 	*ret = dict;
@@ -196,19 +215,21 @@ void dict_free(struct dict *dict)
 	for (int i = 0; i < DICT_TABLES; i++)
 		free(dict->changes[i].changed);
 	profile_free(dict->model);
-	intern_free(dict->whos);
+	free(dict->whos);
+	index_free(&dict->who_index);
 	map_free(&dict->functions);
 	free(dict);
 }
 
 uint32_t dict_count(const struct dict *dict, enum dict_table table)
 {
-	return table == DICT_WHOS ? intern_count(dict->whos) : profile_count(dict->model, kinds[table].table);
+	return table == DICT_WHOS ? dict->whos_len : profile_count(dict->model, kinds[table].table);
 }
 
 size_t dict_memory(const struct dict *dict)
 {
-	return profile_memory(dict->model) + intern_memory(dict->whos) + map_bytes(&dict->functions);
+	return profile_memory(dict->model) + dict->whos_cap * sizeof(*dict->whos) + index_bytes(&dict->who_index) +
+	       map_bytes(&dict->functions);
 }
 
 /* This record is not what is stored. Without memory to remember that, all blocks of the table count as changed. */
@@ -341,23 +362,31 @@ uint32_t dict_add_process(struct dict *dict, const struct profile_process *proce
 	return number;
 }
 
+static bool same_who(const struct dict_who *a, const struct dict_who *b)
+{
+	return a->process == b->process && a->tid == b->tid && a->comm == b->comm && a->labels == b->labels;
+}
+
 uint32_t dict_add_who(struct dict *dict, const struct dict_who *who)
 {
+	uint32_t hash = index_hash_bytes(dict->seed, who, sizeof(*who)), number;
+	size_t at = index_start(&dict->who_index, hash);
+
 	if (who->process >= dict_count(dict, DICT_PROCESSES) || who->comm >= dict_count(dict, DICT_STRINGS) ||
 	    who->labels >= dict_count(dict, DICT_LABELS))
 		return PROFILE_FULL;
-	return intern_bytes(dict->whos, who, sizeof(*who));
+	while ((number = index_next(&dict->who_index, hash, &at)))
+		if (same_who(&dict->whos[number], who))
+			return number;
+	if (!reserve_who(dict) || index_add(&dict->who_index, hash, dict->whos_len))
+		return PROFILE_FULL;
+	dict->whos[dict->whos_len] = *who;
+	return dict->whos_len++;
 }
 
 struct dict_who dict_who(const struct dict *dict, uint32_t number)
 {
-	struct dict_who who = { 0 };
-	size_t len;
-	const char *bytes = intern_get(dict->whos, number, &len);
-
-	if (len == sizeof(who))
-		memcpy(&who, bytes, sizeof(who));
-	return who;
+	return dict->whos[number < dict->whos_len ? number : 0];
 }
 
 /* Record n is in block n / size: number 0, which nothing is stored of, has its place in the first. */

@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/index.h"
 #include "base/map.h"
 
 struct buf;
-struct intern;
 struct profile;
 struct profile_file;
 struct profile_frame;
@@ -44,7 +44,10 @@ struct dict_who {
 
 struct dict {
 	struct profile *model;
-	struct intern *whos;
+	struct dict_who *whos; /* number 0 is all zero */
+	uint32_t whos_len, whos_cap;
+	struct index who_index;
+	uint64_t seed[2];
 	struct map functions; /* the first frame of each, by kind, file or process, and name */
 	struct dict_changes {
 		unsigned char *changed; /* by block: a record that is stored already is not what is stored */

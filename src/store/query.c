@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A range of time as a profile. In: the rows that stand for the range (cover.c). Out: what of them passes the filter,
- * added up era by era and carried into one profile.
+ * carried era by era into one profile, which adds up what is of the same stack.
  *
  * A window that reaches over an end of the range is cut by its events, where it has some; a row that cannot be cut is
  * taken as a whole if its middle is in the range, and the answer says how many those were.
@@ -31,33 +31,36 @@ struct query {
 	const struct filter *filter;
 	struct store_answer answer;
 	struct profile *profile;
+	uint64_t sum; /* of all samples: while it fits, each does */
 	/* Of the era at hand: */
 	int64_t era;
 	struct sieve sieve;
-	struct map values;   /* who << 32 | stack -> value */
+	struct carry carry;
 	struct map counters; /* group << 32 | name -> value */
 	uint64_t numbers[WINDOW_NUMBERS];
 };
 
-static uint64_t pair(uint32_t high, uint32_t low)
-{
-	return (uint64_t)high << 32 | low;
-}
-
-static int add(struct map *map, uint64_t key, uint64_t value)
-{
-	uint64_t *sum = map_put(map, key);
-
-	if (!sum)
-		return fail(-ENOMEM, "store: adding up a range");
-	return span_add(sum, value) ? 0 : fail(-EOVERFLOW, "store: adding up a range");
-}
-
 static int add_row(struct query *query, const struct window_row *row, uint64_t value)
 {
+	struct carry *carry = &query->carry;
+	struct dict_who who;
+	struct profile_sample sample;
+
 	if (!sieve_who(&query->sieve, row->who) || !sieve_stack(&query->sieve, row->stack))
 		return 0;
-	return add(&query->values, pair(row->who, row->stack), value);
+	if (!span_add(&query->sum, value))
+		return fail(-EOVERFLOW, "store: adding up a range");
+	who = dict_who(query->store->dict, row->who);
+	sample = (struct profile_sample){
+		.value = value,
+		.stack = carry_stack(carry, row->stack),
+		.process = carry_process(carry, who.process),
+		.tid = who.tid,
+		.comm = carry_string(carry, who.comm),
+		.labels = carry_labels(carry, who.labels),
+	};
+	return profile_add_sample(query->profile, &sample) == PROFILE_FULL ? fail(-ENOMEM, "store: adding up a range")
+									   : 0;
 }
 
 /* Each event is one sample. */
@@ -137,27 +140,6 @@ static int add_window(struct query *query, const struct store_row *row)
 	return err;
 }
 
-static int carry_values(struct query *query, struct carry *carry)
-{
-	const struct map_slot *slot;
-
-	for (size_t at = 0; (slot = map_next(&query->values, &at));) {
-		struct dict_who who = dict_who(query->store->dict, (uint32_t)(slot->key >> 32));
-		const struct profile_sample sample = {
-			.value = slot->value,
-			.stack = carry_stack(carry, (uint32_t)slot->key),
-			.process = carry_process(carry, who.process),
-			.tid = who.tid,
-			.comm = carry_string(carry, who.comm),
-			.labels = carry_labels(carry, who.labels),
-		};
-
-		if (profile_add_sample(query->profile, &sample) == PROFILE_FULL)
-			return fail(-ENOMEM, "store: adding up a range");
-	}
-	return 0;
-}
-
 static int carry_counters(struct query *query)
 {
 	const struct profile *model = query->store->dict->model;
@@ -219,28 +201,23 @@ static int carry_meta(struct query *query, bool first)
 	return 0;
 }
 
-/* Its rows have all been added up: into the profile with them. */
+/* Its rows are all in the profile: what was added up of them besides. */
 static int finish_era(struct query *query, bool first)
 {
-	struct carry carry;
 	int err;
 
 	if (!query->era)
 		return 0;
-	err = carry_begin(&carry, query->store->dict->model, query->profile, NULL);
-	err = err ? err : carry_values(query, &carry);
-	err = err ? err : carry_counters(query);
-	err = err ? err : carry_meta(query, first);
-	carry_end(&carry);
-	return err;
+	err = carry_counters(query);
+	return err ? err : carry_meta(query, first);
 }
 
 static void leave_era(struct query *query)
 {
 	sieve_free(&query->sieve);
-	map_free(&query->values);
+	carry_end(&query->carry);
 	map_free(&query->counters);
-	query->values = query->counters = (struct map){ 0 };
+	query->counters = (struct map){ 0 };
 	for (int i = 0; i < WINDOW_NUMBERS; i++)
 		query->numbers[i] = 0;
 	query->era = 0;
@@ -251,7 +228,8 @@ static int enter_era(struct query *query, int64_t era)
 	int err = store_load_dict(query->store, era);
 
 	query->era = era;
-	return err ? err : sieve_init(&query->sieve, query->store->dict, query->filter);
+	err = err ? err : sieve_init(&query->sieve, query->store->dict, query->filter);
+	return err ? err : carry_begin(&query->carry, query->store->dict->model, query->profile, NULL);
 }
 
 static int add_rows(struct query *query, const struct store_row *rows, size_t len)

@@ -86,6 +86,16 @@ run "$WICK" convert "$T/names.folded" -o "$T/names.pb.gz"
 reads "names alone" -top "$T/names.pb.gz"
 ok "names alone: the total" grep -q ' of 7 total' "$T/stdout"
 
+# ---- Much of it: packed as it is written ----
+
+perl -e 'print "sh;main;f$_;g$_ 2\n" for 1 .. 30000' | LC_ALL=C sort >"$T/many.folded"
+run "$WICK" convert "$T/many.folded" -o "$T/many.pb.gz"
+is "many: exit" "$status $(cat "$T/stderr")" "0 "
+reads "many" -top "$T/many.pb.gz"
+ok "many: the total" grep -q ' of 60000 total' "$T/stdout"
+run "$WICK" convert "$T/many.pb.gz" -o "$T/back.folded"
+is "many: the same stacks come back" "$(LC_ALL=C sort "$T/back.folded" | diff "$T/many.folded" - | head -n 3)" ""
+
 # ---- A Go program's heap: four types of values, and sizes as labels that are numbers ----
 
 heap=$tests_dir/golden/heap.pb.gz

@@ -71,6 +71,15 @@ async function until(page, question, argument) {
 const details = (page) => page.evaluate(() => Object.fromEntries([...document.querySelectorAll("#details dt")].map((dt) => [dt.textContent, dt.nextElementSibling.textContent])));
 const path = (page) => page.locator("#path .text").allTextContents();
 const selected = (page) => page.evaluate(() => document.querySelector("#details h2")?.textContent ?? "");
+// Where an element is, once it is there: rows are made anew when the window changes.
+const boxOf = async (locator) => {
+	for (let tries = 0; ; tries++) {
+		const box = await locator.boundingBox();
+		if (box || tries === 50)
+			return box;
+		await new Promise((resolve) => setTimeout(resolve, 100));
+	}
+};
 const fragment = (page) => page.evaluate(() => decodeURIComponent(location.hash.replace(/\+/g, " ")));
 const chips = (page) => page.locator("#chips .chip").evaluateAll((all) => all.map((one) => one.querySelector("b").textContent + ":" + one.querySelector("span").textContent));
 
@@ -140,4 +149,4 @@ async function main(folder, pictures, tests) {
 	process.exit(state.failed ? 1 : 0);
 }
 
-module.exports = { ok, is, newPage, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, until, colours, overflow, faint, main };
+module.exports = { ok, is, newPage, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, until, boxOf, colours, overflow, faint, main };

@@ -5,14 +5,14 @@
 const { execFileSync } = require("child_process");
 const { readFileSync } = require("fs");
 const { join } = require("path");
-const { ok, is, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, until, colours, overflow, faint, main } = require("./lib.js");
+const { ok, is, open, done, text, has, picture, details, path, selected, fragment, chips, addChip, choose, until, boxOf, colours, overflow, faint, main } = require("./lib.js");
 
 const [folder, pictures] = process.argv.slice(2);
 const VIEWS = ["flame", "icicle", "inverted", "tree", "sandwich", "table"];
 const LUA = ["redis-server", "_start", "__libc_start_main", "main", "aeMain", "aeProcessEvents", "readQueryFromClient", "processCommand", "call", "evalCommand", "lua_pcall", "luaD_call", "luaV_execute"];
 
 // Where the selected frame is.
-const mark = (page) => page.locator(".mark:not(.hover):visible").first().boundingBox();
+const mark = (page) => boxOf(page.locator(".mark:not(.hover):visible").first());
 const still = (page) => until(page, () => new Promise((resolve) => {
 	const where = () => JSON.stringify([...document.querySelectorAll(".mark")].map((one) => one.style.cssText)), first = where();
 	requestAnimationFrame(() => requestAnimationFrame(() => resolve(where() === first)));
@@ -119,7 +119,7 @@ const tests = {
 		ok("zooming: back is the zoom before", /z=[^&]*;evalCommand(&|$)/.test(await fragment(page)), await fragment(page));
 		await page.goBack();
 		ok("zooming: back again is none", !(await fragment(page)).includes("z="));
-		const box = await page.locator("canvas").boundingBox();
+		const box = await boxOf(page.locator("canvas"));
 		await choose(page, "main");
 		const at = await mark(page);
 		await page.mouse.dblclick(at.x + at.width / 2, at.y + 9);
@@ -403,9 +403,9 @@ const tests = {
 			is("360 px: every view and choice is in sight", await page.locator("#views button, .bar select").evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().right > 360).map((one) => one.textContent)), []);
 			ok("360 px: the foot is whole", await page.locator("#facts").evaluate((one) => one.scrollHeight <= one.clientHeight + 1));
 			await page.fill("#search", "lua");
-			ok("360 px: what is searched for can be read", (await page.locator("#search").boundingBox()).width > 120);
+			ok("360 px: what is searched for can be read", (await boxOf(page.locator("#search"))).width > 120);
 			await page.fill("#search", "");
-			const box = await page.locator("canvas").boundingBox();
+			const box = await boxOf(page.locator("canvas"));
 			await page.touchscreen.tap(box.x + 250, box.y + box.height - 100);
 			ok("360 px: a tap selects, a sheet tells", await selected(page) !== "" && await page.locator("#inspector").isVisible());
 			is("360 px: nothing sticks out with the sheet", await overflow(page), []);
@@ -426,7 +426,7 @@ const tests = {
 				await page.keyboard.press(String(VIEWS.indexOf(view) + 1));
 				is("360 px: " + view + " fits", await overflow(page), []);
 				if (view === "tree")
-					ok("360 px: names of deep rows can be read", (await page.locator(".rows .row[aria-level='13'] .name > span").first().textContent()).length > 5 && (await page.locator(".rows .row[aria-level='13'] .name > span").first().boundingBox()).x < 300);
+					ok("360 px: names of deep rows can be read", (await page.locator(".rows .row[aria-level='13'] .name > span").first().textContent()).length > 5 && (await boxOf(page.locator(".rows .row[aria-level='13'] .name > span").first())).x < 300);
 			}
 			await done("360 px", page);
 		}
@@ -434,10 +434,10 @@ const tests = {
 	async lying() {
 		const page = await open("busy.html", { viewport: { width: 740, height: 360 }, hasTouch: true, isMobile: true });
 		await choose(page, "luaV_execute");
-		const { width, height } = await page.locator(".flame").boundingBox();
+		const { width, height } = await boxOf(page.locator(".flame"));
 		ok("740 × 360 px: most of it can be the picture", width > 400 && height > 250, [width, height]);
 		await page.locator("main").evaluate((main) => main.scrollIntoView());
-		ok("740 × 360 px: which is a swipe away", (await page.locator(".flame").boundingBox()).y < 90);
+		ok("740 × 360 px: which is a swipe away", (await boxOf(page.locator(".flame"))).y < 90);
 		is("740 × 360 px: nothing sticks out", await overflow(page), []);
 		await picture(page, "page-lying");
 		await done("740 × 360 px", page);
@@ -484,7 +484,10 @@ const tests = {
 		ok("compare: hovering tells the change", /\+44\.\d+ points \(\+/.test(await text(page, "#tip")), await text(page, "#tip"));
 		await page.setViewportSize({ width: 360, height: 740 });
 		await page.keyboard.press("6");
-		ok("compare: at 360 px the functions are in sight", (await page.locator(".rows .row .name").first().boundingBox()).x < 200);
+		ok("compare: at 360 px the functions are in sight", await until(page, () => {
+			const box = document.querySelector(".rows .row .name")?.getBoundingClientRect();
+			return box && box.width > 0 && box.x < 200;
+		}).then(() => true, () => false));
 		await done("compare", page);
 		const times = await open("times.html");
 		ok("compare: of times, noise cannot be told, and that is said", (await text(times, "#answer")).startsWith("Values are not numbers of samples"));

@@ -3,7 +3,7 @@
 // makes the files and calls it. What has to come out is worked out here from the rule by which tests/tools/rhythm works.
 "use strict";
 const { join } = require("path");
-const { ok, is, done, text, has, picture, selected, chips, addChip, choose, until, colours, overflow, faint, main } = require("./lib.js");
+const { ok, is, done, text, has, picture, selected, chips, addChip, choose, until, boxOf, colours, overflow, faint, main } = require("./lib.js");
 const { serve, stop, visit, answer, pill, parts, functions, shown, point, drag, loaded } = require("./serving.js");
 
 const [folder, pictures] = process.argv.slice(2);
@@ -80,10 +80,10 @@ const tests = {
 		ok("live: the picture follows when another function is hot", word(await answer(page)) !== word(first), await answer(page));
 		ok("live: a window of 10 s has 10 s", (await shown(page))[1] <= 10, await shown(page));
 		await choose(page, "run_loop");
-		const place = await page.locator(".mark:not(.hover)").boundingBox(), samples = (await shown(page))[0];
+		const place = await boxOf(page.locator(".mark:not(.hover)")), samples = (await shown(page))[0];
 		await until(page, (old) => !document.querySelector("#facts").textContent.startsWith(old.toLocaleString("en") + " "), samples === 1540 ? -1 : samples);
 		is("live: what is selected stays so while the data moves", await selected(page), "run_loop");
-		ok("live: and where it is", near((await page.locator(".mark:not(.hover)").boundingBox()).x, place.x, 12), place);
+		ok("live: and where it is", near((await boxOf(page.locator(".mark:not(.hover)"))).x, place.x, 12), place);
 		await page.selectOption("#last", "60");
 		await until(page, () => / in (5\d|60)\.\d s/.test(document.querySelector("#facts").textContent));
 		ok("live: a longer window has what is kept of it", true);
@@ -491,7 +491,7 @@ const tests = {
 				await loaded(page);
 				is(`360 px, ${name}, ${colorScheme}: nothing sticks out`, await overflow(page), []);
 				is(`360 px, ${name}, ${colorScheme}: contrast`, await faint(page), []);
-				ok(`360 px, ${name}, ${colorScheme}: there is room for the picture`, (await page.locator("#view").boundingBox()).height > 150, await page.locator("#view").boundingBox());
+				ok(`360 px, ${name}, ${colorScheme}: there is room for the picture`, (await boxOf(page.locator("#view"))).height > 150, await boxOf(page.locator("#view")));
 				const wide = await page.locator(".strip-bar > *:visible").evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.id));
 				is(`360 px, ${name}, ${colorScheme}: every button in sight`, wide, []);
 				await picture(page, `serve-narrow-${name}-${colorScheme}`);

@@ -61,7 +61,7 @@ async function shown(page) {
 
 // A point of the strip: parts of its width and height, without its axes.
 async function point(page, x, y) {
-	const box = await page.locator("#strip canvas").boundingBox();
+	const box = await lib.boxOf(page.locator("#strip canvas"));
 	return [box.x + 54 + x * (box.width - 54), box.y + y * (box.height - 18)];
 }
 

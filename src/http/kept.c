@@ -280,7 +280,7 @@ static int kept_profile(void *context, uint64_t from_ns, uint64_t to_ns, struct 
 	}
 	err = add_up(old, fresh, ret);
 	if (!err)
-		profile_settle(*ret); /* nothing is added to it: what finds stacks again need not stay */
+		profile_settle(*ret); /* what finds stacks again need not stay; whoever adds to it makes it anew */
 	return err;
 }
 

@@ -43,7 +43,7 @@ WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees
 	export.js keys.js answer.js main.js)
 # What only a server's page has, behind those
 WEB_SERVER_SCRIPTS := $(addprefix src/web/,ask.js live.js join.js ranges.js plot.js timeline.js heat.js strip.js serve.js)
-STORE_SRCS := $(addprefix src/store/,bind.c bundle.c carry.c cover.c dict.c events.c gaps.c load.c open.c query.c question.c retain.c rollup.c seal.c series.c sieve.c sql.c tables.c window.c)
+STORE_SRCS := $(addprefix src/store/,bundle.c carry.c coder.c cover.c dict.c events.c gaps.c hour.c listing.c load.c open.c query.c question.c retain.c seal.c series.c sieve.c sql.c sum.c tables.c window.c)
 HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c kept.c kept_curves.c listen.c live.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c work.c)
 CMD_SRCS := $(addprefix src/cmd/,ask.c child.c cmd.c completion.c convert.c diff.c filters.c input.c kept.c merge.c notify.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c serve.c serve_health.c serve_http.c serve_keep.c serve_link.c serve_options.c session.c sql.c svg_options.c values.c)
@@ -54,7 +54,7 @@ BPF_SRCS := src/bpf/sampler.bpf.c
 # Everything but main(): what unit tests link with.
 LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(STORE_SRCS) $(HTTP_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,bundle.c dict.c window.c) $(addprefix src/http/,guard.c query.c) src/cmd/ask.c
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,bundle.c coder.c dict.c sum.c window.c) $(addprefix src/http/,guard.c query.c) src/cmd/ask.c
 
 # ---- Tests, each by its name in the folder ----
 
@@ -62,7 +62,7 @@ FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS)
 UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text when) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
 	worker/protocol worker/shelf worker/worker $(addprefix http/,curves guard listen live metrics query replay route stream work) \
 	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/pick profile/profile profile/types collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/notify cmd/profile_options cmd/record_options cmd/serve_health out/svg out/timeline collect/ways \
-	store/bundle store/crash store/events store/open store/query store/retain store/rollup store/seal store/series store/window
+	store/bundle store/crash store/events store/hour store/open store/query store/retain store/seal store/series store/sum store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
 TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw mkstore probe progtags replay rhythm rows storeday symname listevents windows
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/

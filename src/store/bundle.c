@@ -21,7 +21,12 @@
 #include "base/fail.h"
 #include "base/span.h"
 #include "profile/wick_format.h"
+#include "store/coder.h"
 #include "store/window.h"
+
+#define SPAN_COLUMNS 5
+#define CELLS_MAX (1u << 26)
+#define FIRST_CELLS 1024
 
 struct cell {
 	uint64_t key, value;
@@ -58,6 +63,63 @@ static int compare_cells(const void *a, const void *b)
 	if (left->key != right->key)
 		return left->key < right->key ? -1 : 1;
 	return left->window < right->window ? -1 : left->window > right->window;
+}
+
+/* One begins where the one before ended, and is as long, or nearly so. */
+void bundle_spans(const struct bundle_span *spans, size_t len, struct buf *ret)
+{
+	static const struct bundle_span none;
+
+	buf_varint(ret, len);
+	for (size_t i = 0; i < len; i++)
+		buf_varint(ret, spans[i].windows);
+	for (size_t i = 0; i < len; i++)
+		buf_varint(ret, wick_zigzag(spans[i].from, i ? spans[i - 1].to : 0));
+	for (size_t i = 0; i < len; i++) {
+		const struct bundle_span *before = i ? &spans[i - 1] : &none;
+
+		buf_varint(ret, wick_zigzag(spans[i].to - spans[i].from, before->to - before->from));
+	}
+	for (size_t i = 0; i < len; i++)
+		buf_varint(ret, wick_zigzag(spans[i].value, i ? spans[i - 1].value : 0));
+	for (size_t i = 0; i < len; i++)
+		buf_varint(ret, spans[i].lost);
+}
+
+int bundle_read_spans(struct bundle_span **ret, size_t *ret_len, const void *data, size_t len)
+{
+	struct cursor cursor = cursor_of(data, len);
+	uint64_t count = cursor_varint(&cursor), length = 0;
+	struct bundle_span *spans;
+
+	if (cursor.bad || !count || count > BUNDLE_WINDOWS_MAX || count > cursor_left(&cursor) / SPAN_COLUMNS)
+		return damaged();
+	spans = calloc(count, sizeof(*spans));
+	if (!spans)
+		return no_memory();
+	for (size_t i = 0; i < count; i++)
+		spans[i].windows = cursor_varint(&cursor);
+	for (size_t i = 0; i < count; i++)
+		spans[i].from = cursor_varint(&cursor);
+	for (size_t i = 0; i < count; i++) {
+		length = wick_unzigzag(cursor_varint(&cursor), length);
+		spans[i].from = wick_unzigzag(spans[i].from, i ? spans[i - 1].to : 0);
+		spans[i].to = spans[i].from;
+		if (!span_add(&spans[i].to, length) || spans[i].to > INT64_MAX || !spans[i].windows ||
+		    spans[i].windows > BUNDLE_WINDOWS_MAX)
+			cursor.bad = 1;
+	}
+	for (size_t i = 0; i < count; i++)
+		spans[i].value = wick_unzigzag(cursor_varint(&cursor), i ? spans[i - 1].value : 0);
+	for (size_t i = 0; i < count; i++)
+		spans[i].lost = cursor_varint(&cursor);
+	if (cursor.bad || cursor_left(&cursor)) {
+		free(spans);
+		return damaged();
+	}
+	*ret = spans;
+	*ret_len = count;
+	return 0;
 }
 
 /* Keys, in how many windows each is, in which, and the values: each column with the differences within a key. */
@@ -413,26 +475,6 @@ static uint32_t count_of(const uint32_t *starts, size_t at)
 	return starts[at + 1] - starts[at];
 }
 
-/* Rows that are in few windows and those that are in many differ in how far apart they are: each class is a column. */
-#define CLASSES 4
-
-static int class_of(uint32_t count)
-{
-	return count == 1 ? 0 : count < 4 ? 1 : count < 24 ? 2 : 3;
-}
-
-/* Whether in how many windows a row is has to be said: not if it was met once, or if there is one to be in. */
-static bool has_count(const struct window_row *row, uint32_t turns)
-{
-	return row->value > 1 && turns > 1;
-}
-
-/* Whether the values have to be said, all but the last: not if there is one, or all are 1. */
-static bool has_values(const struct window_row *row, uint32_t count)
-{
-	return count > 1 && row->value > count;
-}
-
 static int check_values(const struct window *sum, const struct places *places)
 {
 	for (size_t r = 0; r < sum->rows_len; r++) {
@@ -447,28 +489,96 @@ static int check_values(const struct window *sum, const struct places *places)
 	return 0;
 }
 
-static void write_places(const struct window *sum, const struct turns *turns, const struct places *places,
-			 struct buf *ret)
-{
-	for (size_t r = 0; r < sum->rows_len; r++)
-		if (has_count(&sum->rows[r], count_of(turns->starts, places->groups[r])))
-			buf_varint(ret, sum->rows[r].value - count_of(places->starts, r));
-	for (int class = 0; class < CLASSES; class ++)
-		for (size_t r = 0; r < sum->rows_len; r++) {
-			uint32_t before = 0;
+/* What is learned of cells. */
+struct models {
+	struct coder_number counts[8][5]; /* by the row's value, twice */
+	struct coder_number
+		gaps[32][10]; /* by how far apart places would be if they were evenly spread, and the last gap */
+	struct coder_number values[8]; /* by how much is left for each */
+};
 
-			if (class_of(count_of(places->starts, r)) != class ||
-			    count_of(turns->starts, places->groups[r]) == 1)
-				continue;
-			for (uint32_t i = places->starts[r]; i < places->starts[r + 1]; i++) {
-				buf_varint(ret, places->places[i] - before);
-				before = places->places[i] + 1;
-			}
+/* Two steps for each doubling. */
+static unsigned int half_steps(uint64_t room, uint64_t count)
+{
+	uint64_t ratio = (room << 2) / count;
+	unsigned int size = coder_size(ratio, 64);
+
+	return size < 2 ? 0 : (size < 17 ? size - 2 : 15) * 2 + (ratio >> (size - 2) & 1);
+}
+
+/* In how many windows the row is: no more than its value, or than its group has turns. */
+static uint32_t code_count(struct coder *coder, struct models *models, uint64_t value, uint32_t room, uint32_t count)
+{
+	struct coder_number *model;
+	uint64_t less;
+
+	if (!(value > 1 && room > 1))
+		return 1;
+	model = &models->counts[coder_size(value, 7)][value < 6 ? value - 2 : 4];
+	less = coder_number(coder, model, value - count);
+	if (less >= value || value - less > room)
+		coder->bad = true;
+	return coder->bad ? 1 : (uint32_t)(value - less);
+}
+
+/* In which of them. */
+static void code_places(struct coder *coder, struct models *models, uint32_t room, uint32_t *places, uint32_t count)
+{
+	uint32_t next = 0;
+	uint64_t gap = 0;
+
+	for (uint32_t i = 0; i < count && room > 1; i++) {
+		uint32_t left = count - i, space = room - next - left;
+		struct coder_number *model = &models->gaps[half_steps(space + 1, left)][coder_size(gap, 9)];
+
+		if (!space) { /* there is one way */
+			places[i] = next++;
+			continue;
 		}
-	for (size_t r = 0; r < sum->rows_len; r++)
-		for (uint32_t i = places->starts[r];
-		     has_values(&sum->rows[r], count_of(places->starts, r)) && i + 1 < places->starts[r + 1]; i++)
-			buf_varint(ret, places->values[i] - 1);
+		gap = coder_number(coder, model, (uint64_t)places[i] - next);
+		if (gap > space) {
+			coder->bad = true;
+			return;
+		}
+		places[i] = next + (uint32_t)gap;
+		next = places[i] + 1;
+	}
+}
+
+/* How much of the row's value is in each; the rest is in the last. */
+static void code_values(struct coder *coder, struct models *models, uint64_t value, uint64_t *values, uint32_t count)
+{
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		uint64_t spare = value - (count - i), more = 0;
+
+		if (spare)
+			more = coder_number(coder, &models->values[coder_size(spare / (count - i), 7)], values[i] - 1);
+		if (more > spare) {
+			coder->bad = true;
+			return;
+		}
+		values[i] = more + 1;
+		value -= more + 1;
+	}
+	values[count - 1] = value;
+}
+
+static int write_places(const struct window *sum, const struct turns *turns, struct places *places, struct buf *ret)
+{
+	autofree struct models *models = calloc(1, sizeof(*models));
+	struct coder coder;
+
+	if (!models)
+		return -ENOMEM;
+	coder_write(&coder, ret);
+	for (size_t r = 0; r < sum->rows_len; r++) {
+		uint32_t room = count_of(turns->starts, places->groups[r]), count = count_of(places->starts, r);
+
+		code_count(&coder, models, sum->rows[r].value, room, count);
+		code_places(&coder, models, room, places->places + places->starts[r], count);
+		code_values(&coder, models, sum->rows[r].value, places->values + places->starts[r], count);
+	}
+	return coder_end(&coder);
 }
 
 int bundle_bodies(const struct window *windows, size_t len, const struct window *sum, struct buf *ret)
@@ -479,8 +589,7 @@ int bundle_bodies(const struct window *windows, size_t len, const struct window 
 
 	err = err ? err : list_places(windows, len, sum, &places);
 	err = err ? err : check_values(sum, &places);
-	if (!err)
-		write_places(sum, &turns, &places, ret);
+	err = err ? err : write_places(sum, &turns, &places, ret);
 	free_turns(&turns);
 	free_places(&places);
 	if (err == -ERANGE)
@@ -488,63 +597,56 @@ int bundle_bodies(const struct window *windows, size_t len, const struct window 
 	return err || buf_error(ret) ? no_memory() : 0;
 }
 
-/* In how many windows each row is: no more than its value, or than its group has turns. */
-static void take_counts(struct cursor *cursor, const struct window *sum, const struct turns *turns,
-			struct places *places)
+/* Room for the cells of another row. */
+static int reserve_cells(struct places *places, size_t *cap, size_t need)
 {
-	uint64_t cells = 0, most = cursor_left(cursor) + sum->rows_len;
+	size_t more = *cap;
+	void *grown;
 
-	for (size_t r = 0; r < sum->rows_len && !cursor->bad; r++) {
+	while (more < need)
+		more = more ? more * 2 : FIRST_CELLS;
+	if (more == *cap)
+		return 0;
+	grown = reallocarray(places->places, more, sizeof(*places->places));
+	if (grown)
+		places->places = grown;
+	if (grown)
+		grown = reallocarray(places->values, more, sizeof(*places->values));
+	if (!grown)
+		return -ENOMEM;
+	places->values = grown;
+	*cap = more;
+	return 0;
+}
+
+static int read_places(const struct window *sum, const struct turns *turns, const void *data, size_t len,
+		       struct places *places)
+{
+	autofree struct models *models = calloc(1, sizeof(*models));
+	size_t cells = 0, cap = 0;
+	struct coder coder;
+	int err = models ? 0 : -ENOMEM;
+
+	coder_read(&coder, data, len);
+	for (size_t r = 0; r < sum->rows_len && !err; r++) {
 		uint32_t room = count_of(turns->starts, places->groups[r]);
-		uint64_t count = 1;
+		uint32_t count = code_count(&coder, models, sum->rows[r].value, room, 1);
 
-		if (has_count(&sum->rows[r], room))
-			count = sum->rows[r].value - cursor_varint(cursor);
+		if (coder.bad || !sum->rows[r].value || !room || cells + count > CELLS_MAX)
+			return -ERANGE;
+		err = reserve_cells(places, &cap, cells + count);
+		if (err)
+			break;
+		memset(places->places + cells, 0, count * sizeof(*places->places));
+		memset(places->values + cells, 0, count * sizeof(*places->values));
+		code_places(&coder, models, room, places->places + cells, count);
+		code_values(&coder, models, sum->rows[r].value, places->values + cells, count);
 		cells += count;
-		if (!sum->rows[r].value || !count || count > room || cells > most)
-			cursor->bad = 1;
 		places->starts[r + 1] = (uint32_t)cells;
 	}
-}
-
-static void take_places(struct cursor *cursor, const struct window *sum, const struct turns *turns,
-			struct places *places)
-{
-	for (int class = 0; class < CLASSES; class ++)
-		for (size_t r = 0; r < sum->rows_len; r++) {
-			uint32_t room = count_of(turns->starts, places->groups[r]);
-			uint64_t before = 0;
-
-			if (class_of(count_of(places->starts, r)) != class || room == 1)
-				continue;
-			for (uint32_t i = places->starts[r]; i < places->starts[r + 1]; i++) {
-				if (!span_add(&before, cursor_varint(cursor)) || before >= room) {
-					cursor->bad = 1;
-					return;
-				}
-				places->places[i] = (uint32_t)before++;
-			}
-		}
-}
-
-static void take_values(struct cursor *cursor, const struct window *sum, struct places *places)
-{
-	for (size_t r = 0; r < sum->rows_len; r++) {
-		uint64_t left = sum->rows[r].value;
-		uint32_t count = count_of(places->starts, r), last = places->starts[r + 1] - 1;
-
-		for (uint32_t i = places->starts[r]; i < last; i++) {
-			uint64_t value = has_values(&sum->rows[r], count) ? cursor_varint(cursor) : 0;
-
-			if (value >= left || value + 1 >= left) {
-				cursor->bad = 1;
-				return;
-			}
-			places->values[i] = value + 1;
-			left -= value + 1;
-		}
-		places->values[last] = left;
-	}
+	if (err)
+		return err;
+	return coder_end(&coder) ? -ERANGE : 0;
 }
 
 /* Gives each window its rows: they come in the order of who and stack. */
@@ -596,22 +698,12 @@ static bool sums_are_right(const struct bundle *bundle)
 
 int bundle_read_bodies(struct bundle *bundle, const struct window *sum, const void *data, size_t len)
 {
-	struct cursor cursor = cursor_of(data, len);
 	struct turns turns = { 0 };
 	struct places places = { 0 };
 	int err = list_turns(bundle->windows, bundle->len, sum, &turns);
 
 	err = err ? err : make_rows(sum, &places);
-	if (!err)
-		take_counts(&cursor, sum, &turns, &places);
-	if (!err && !cursor.bad)
-		err = make_cells(&places, places.starts[sum->rows_len]);
-	if (!err && !cursor.bad)
-		take_places(&cursor, sum, &turns, &places);
-	if (!err && !cursor.bad)
-		take_values(&cursor, sum, &places);
-	if (!err && (cursor.bad || cursor_left(&cursor)))
-		err = -ERANGE;
+	err = err ? err : read_places(sum, &turns, data, len, &places);
 	err = err ? err : deal_rows(bundle, sum, &turns, &places);
 	if (!err && !sums_are_right(bundle))
 		err = -ERANGE;

@@ -167,6 +167,8 @@ static uint32_t carry_one_process(struct carry *carry, uint32_t number, uint32_t
 	process.labels = carry_labels(carry, process.labels);
 	if (by_name || is_another(carry, &process))
 		process.start = (uint64_t)process.comm + 1;
+	else if (carry->dict)
+		process.start = dict_start(process.start);
 	number = add_process(carry, &process);
 	/* One that was there stays below its parent: two that disagree could make a circle. */
 	if (number >= before && number != PROFILE_FULL)

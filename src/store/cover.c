@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the rows that stand for a range. In: the table of windows, minutes and hours. Out: some of them, so that each
- * window that was sealed is in one of them at most.
+ * Chooses the rows that stand for a range. In: hours, what they consist of, and windows that are in none yet. Out: some
+ * of them, so that each window that was sealed is in one of them at most: it is either in an hour or has a row.
  *
  * What is in a row is told by sequence numbers, never by time: clocks are set, and two windows may claim one second.
- * Retention removes the parts of a coarser row all at once (retain.c), so one part that is there tells of the others.
  */
 #include "store/parts.h"
 
@@ -12,90 +11,142 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/fail.h"
 #include "store/sql.h"
 
-#define OVERLAPPING                                                                                            \
-	"SELECT w.id, w.era, w.first, w.last, w.start_ns, w.end_ns, w.mono_us, w.age_ns,"                      \
-	" EXISTS (SELECT 1 FROM event e WHERE e.window = w.id),"                                               \
-	" EXISTS (SELECT 1 FROM window p WHERE p.level = w.level - 1 AND p.first BETWEEN w.first AND w.last)," \
-	" w.start_ns >= ?2 AND w.end_ns <= ?3"                                                                 \
-	" FROM window w WHERE w.level = ?1 AND w.start_ns < ?3 AND w.end_ns > ?2"                              \
-	" AND (?4 OR w.level = 0 OR length(w.body) > 0) ORDER BY w.first"
-
-struct store_row store_row_of(sqlite3_stmt *rows, enum store_level level)
+struct store_row store_window_of(sqlite3_stmt *rows)
 {
+	int64_t sequence = sqlite3_column_int64(rows, 0);
+
 	return (struct store_row){
-		.id = sqlite3_column_int64(rows, 0),
+		.first = sequence,
+		.last = sequence,
 		.era = sqlite3_column_int64(rows, 1),
-		.first = sqlite3_column_int64(rows, 2),
-		.last = sqlite3_column_int64(rows, 3),
-		.level = level,
-		.range = { (uint64_t)sqlite3_column_int64(rows, 4), (uint64_t)sqlite3_column_int64(rows, 5) },
-		.mono_us = (uint64_t)sqlite3_column_int64(rows, 6),
-		.age_ns = (uint64_t)sqlite3_column_int64(rows, 7),
+		.range = { (uint64_t)sqlite3_column_int64(rows, 2), (uint64_t)sqlite3_column_int64(rows, 3) },
+		.age_ns = (uint64_t)sqlite3_column_int64(rows, 4),
+		.value = (uint64_t)sqlite3_column_int64(rows, 5),
+		.lost = (uint64_t)sqlite3_column_int64(rows, 6),
 	};
 }
 
-static struct store_row row_of(sqlite3_stmt *rows, enum store_level level)
+int store_list_hours(struct store *store, sqlite3_stmt **ret)
 {
-	struct store_row row = store_row_of(rows, level);
-
-	row.has_events = sqlite3_column_int(rows, 8);
-	row.whole = sqlite3_column_int(rows, 10);
-	return row;
+	return sql_begin(store->db, ret,
+			 "SELECT first, last, era, start_ns, end_ns, age_ns, detail FROM hour ORDER BY first", "");
 }
 
-static int compare_rows(const void *a, const void *b)
+struct store_row store_hour_of(sqlite3_stmt *rows, enum store_level *ret_detail)
 {
-	const struct store_row *left = a, *right = b;
+	int64_t detail = sqlite3_column_int64(rows, 6);
 
-	return left->first < right->first ? -1 : left->first > right->first;
+	*ret_detail = detail == STORE_WINDOW || detail == STORE_MINUTE ? (enum store_level)detail : STORE_HOUR;
+	return (struct store_row){
+		.first = sqlite3_column_int64(rows, 0),
+		.last = sqlite3_column_int64(rows, 1),
+		.era = sqlite3_column_int64(rows, 2),
+		.range = { (uint64_t)sqlite3_column_int64(rows, 3), (uint64_t)sqlite3_column_int64(rows, 4) },
+		.age_ns = (uint64_t)sqlite3_column_int64(rows, 5),
+		.level = STORE_HOUR,
+	};
 }
 
-/* Adds those of one level that stand for something which the coarser ones do not. */
-static int add_level(struct store *store, const struct store_range *range, enum store_level level,
-		     enum store_level coarsest, enum store_parts parts, struct buf *chosen)
+/* Whether any of it is in the range, and then whether all of it is. */
+static bool is_in(struct store_row *row, const struct store_range *range)
 {
-	autostatement sqlite3_stmt *rows = NULL;
-	size_t before = chosen->len / sizeof(struct store_row), at = 0;
-	int err = sql_begin(store->db, &rows, OVERLAPPING, "iiii", (int64_t)level, (int64_t)range->from,
-			    (int64_t)range->to, (int64_t)(parts == STORE_HEAD));
+	row->whole = row->range.from >= range->from && row->range.to <= range->to;
+	return row->range.from < range->to && row->range.to > range->from;
+}
 
-	while (!err && (err = sql_row(rows)) > 0) {
-		const struct store_row *coarser = (const void *)chosen->data;
-		struct store_row row = row_of(rows, level);
-		bool has_parts = sqlite3_column_int(rows, 9);
+/* Windows that follow each other: which of them have events. */
+static int find_events(struct store *store, struct store_row *windows, size_t len)
+{
+	autostatement sqlite3_stmt *events = NULL;
+	size_t at = 0;
+	int err = len ? sql_begin(store->db, &events,
+				  "SELECT window FROM event WHERE window BETWEEN ? AND ? ORDER BY window", "ii",
+				  windows[0].first, windows[len - 1].first)
+		      : 0;
+
+	while (len && !err && (err = sql_row(events)) > 0) {
+		while (at < len && windows[at].first < sqlite3_column_int64(events, 0))
+			at++;
+		if (at < len && windows[at].first == sqlite3_column_int64(events, 0))
+			windows[at].has_events = true;
+		err = 0;
+	}
+	return err;
+}
+
+/* What an hour consists of, as far as it is in the range. */
+static int add_parts(struct store *store, const struct store_row *hour, enum store_level detail,
+		     const struct store_range *range, struct buf *chosen)
+{
+	autofree struct store_row *rows = NULL;
+	size_t len = 0;
+	int err = store_read_spans(store, hour, detail, &rows, &len);
+
+	if (!err && detail == STORE_WINDOW)
+		err = find_events(store, rows, len);
+	for (size_t i = 0; i < len && !err; i++)
+		if (is_in(&rows[i], range))
+			buf_add(chosen, &rows[i], sizeof(rows[i]));
+	return err;
+}
+
+static int add_hours(struct store *store, const struct store_range *range, enum store_level coarsest,
+		     struct buf *chosen)
+{
+	autostatement sqlite3_stmt *hours = NULL;
+	int err = store_list_hours(store, &hours);
+
+	while (!err && (err = sql_row(hours)) > 0) {
+		enum store_level detail;
+		struct store_row hour = store_hour_of(hours, &detail);
 
 		err = 0;
-		while (at < before && coarser[at].last < row.first)
-			at++;
-		if (at < before && coarser[at].first <= row.last)
+		if (!is_in(&hour, range))
 			continue;
-		if ((!row.whole || level > coarsest) && has_parts)
-			continue;
-		buf_add(chosen, &row, sizeof(row));
+		if (detail == STORE_HOUR || (hour.whole && coarsest == STORE_HOUR))
+			buf_add(chosen, &hour, sizeof(hour));
+		else
+			err = add_parts(store, &hour, detail, range, chosen);
 	}
-	if (err)
-		return err;
-	if (buf_error(chosen))
-		return fail(-ENOMEM, "store: rows of a range");
-	if (chosen->len)
-		qsort(chosen->data, chosen->len / sizeof(struct store_row), sizeof(struct store_row), compare_rows);
-	return 0;
+	return err;
 }
 
-int store_cover(struct store *store, const struct store_range *range, enum store_level coarsest, enum store_parts parts,
-		struct store_row **ret, size_t *ret_len)
+static int add_windows(struct store *store, const struct store_range *range, struct buf *chosen)
+{
+	autostatement sqlite3_stmt *rows = NULL;
+	int err = sql_begin(store->db, &rows,
+			    WINDOW_COLUMNS ", EXISTS (SELECT 1 FROM event e WHERE e.window = sequence)"
+					   " FROM window WHERE start_ns < ? AND end_ns > ? ORDER BY sequence",
+			    "ii", (int64_t)range->to, (int64_t)range->from);
+
+	while (!err && (err = sql_row(rows)) > 0) {
+		struct store_row row = store_window_of(rows);
+
+		row.has_events = sqlite3_column_int(rows, 7);
+		err = 0;
+		if (is_in(&row, range))
+			buf_add(chosen, &row, sizeof(row));
+	}
+	return err;
+}
+
+int store_cover(struct store *store, const struct store_range *range, enum store_level coarsest, struct store_row **ret,
+		size_t *ret_len)
 {
 	struct buf chosen = { 0 };
 	struct store_range asked = *range;
-	int err = 0;
+	int err;
 
 	asked.from = asked.from > INT64_MAX ? INT64_MAX : asked.from;
 	asked.to = asked.to > INT64_MAX ? INT64_MAX : asked.to;
-	for (int level = STORE_LEVELS; level-- > 0 && !err;)
-		err = add_level(store, &asked, (enum store_level)level, coarsest, parts, &chosen);
+	err = add_hours(store, &asked, coarsest, &chosen);
+	err = err ? err : add_windows(store, &asked, &chosen);
+	if (!err && buf_error(&chosen))
+		err = fail(-ENOMEM, "store: rows of a range");
 	if (err) {
 		buf_free(&chosen);
 		return err;

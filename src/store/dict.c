@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fail.h"
 #include "profile/profile.h"
 #include "profile/wick_format.h"
@@ -69,11 +70,25 @@ static uint32_t put_file(struct dict *dict, uint32_t number, const uint64_t *fie
 	return dict_add_file(dict, &file);
 }
 
+uint64_t dict_start(uint64_t start)
+{
+	start &= INT64_MAX;
+	return start < NS_PER_MS ? start : start - start % NS_PER_MS;
+}
+
+/* Milliseconds, or else ns, and which in the lowest bit. */
+static uint64_t pack_start(uint64_t start)
+{
+	return start % NS_PER_MS ? start << 1 | 1 : start / NS_PER_MS << 1;
+}
+
 static void get_process(const struct dict *dict, uint32_t number, uint64_t *ret)
 {
 	const struct profile_process *process = profile_process(dict->model, number);
-	const uint64_t fields[] = { process->pid, process->start,  process->parent, process->comm,
-				    process->exe, process->cgroup, process->labels };
+	const uint64_t fields[] = { process->pid,    pack_start(process->start),
+				    process->parent, process->comm,
+				    process->exe,    process->cgroup,
+				    process->labels };
 
 	memcpy(ret, fields, sizeof(fields));
 }
@@ -83,15 +98,18 @@ static uint32_t put_process(struct dict *dict, uint32_t number, const uint64_t *
 {
 	const struct profile_process process = {
 		.pid = (uint32_t)fields[0],
-		.start = fields[1],
+		.start = fields[1] & 1 ? fields[1] >> 1 : (fields[1] >> 1) * NS_PER_MS,
 		.parent = (uint32_t)fields[2],
 		.comm = (uint32_t)fields[3],
 		.exe = (uint32_t)fields[4],
 		.cgroup = (uint32_t)fields[5],
 		.labels = (uint32_t)fields[6],
 	};
-	uint32_t got = dict_add_process(dict, &process);
+	uint32_t got;
 
+	if (pack_start(process.start) != fields[1])
+		return PROFILE_FULL;
+	got = dict_add_process(dict, &process);
 	if (got == number)
 		profile_process(dict->model, number)->parent = process.parent;
 	return got;

@@ -13,7 +13,6 @@
 #include "base/fail.h"
 #include "store/parts.h"
 #include "store/sieve.h"
-#include "store/sql.h"
 #include "store/window.h"
 
 #define NS_PER_US 1000
@@ -34,31 +33,30 @@ static void count(const struct window *window, uint64_t start, const struct stor
 	}
 }
 
-/* Windows of a range that have events, by era. */
+/* Of windows of a range that have events, by era. */
 static int count_all(struct store *store, const struct store_range *range, const struct filter *filter,
 		     struct store_heat *heat)
 {
-	autostatement sqlite3_stmt *rows = NULL;
+	autofree struct store_row *rows = NULL;
 	struct sieve sieve = { 0 };
 	int64_t era = 0;
-	int err = sql_begin(store->db, &rows,
-			    "SELECT w.id, w.era, w.start_ns FROM window w JOIN event e ON e.window = w.id"
-			    " WHERE w.level = 0 AND w.start_ns < ? AND w.end_ns > ? ORDER BY w.first",
-			    "ii", (int64_t)range->to, (int64_t)range->from);
+	size_t len = 0;
+	int err = store_cover(store, range, STORE_WINDOW, &rows, &len);
 
-	while (!err && (err = sql_row(rows)) > 0) {
+	for (size_t i = 0; i < len && !err; i++) {
 		struct window window = { 0 };
 
-		err = 0;
-		if (sqlite3_column_int64(rows, 1) != era) {
-			era = sqlite3_column_int64(rows, 1);
+		if (!rows[i].has_events)
+			continue;
+		if (rows[i].era != era) {
+			era = rows[i].era;
 			sieve_free(&sieve);
 			err = store_load_dict(store, era);
 			err = err ? err : sieve_init(&sieve, store->dict, filter);
 		}
-		err = err ? err : store_read_window(store, sqlite3_column_int64(rows, 0), STORE_EVENTS, &window);
+		err = err ? err : store_read_window(store, &rows[i], STORE_EVENTS, &window);
 		if (!err)
-			count(&window, (uint64_t)sqlite3_column_int64(rows, 2), range, &sieve, heat);
+			count(&window, rows[i].range.from, range, &sieve, heat);
 		window_free(&window);
 	}
 	sieve_free(&sieve);

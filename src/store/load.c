@@ -6,15 +6,18 @@
 #include "store/parts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/fail.h"
 #include "base/map.h"
 #include "base/span.h"
 #include "profile/profile.h"
 #include "store/dict.h"
 #include "store/sql.h"
+#include "store/sum.h"
 #include "store/window.h"
 
 static int read_block(struct store *store, sqlite3_stmt *row, struct buf *raw)
@@ -99,18 +102,28 @@ void store_add_numbers(uint64_t *numbers, const struct window *window)
 	}
 }
 
+static int missing(void)
+{
+	return fail_plain(-EBADMSG, "store: a window is missing");
+}
+
+static int damaged(void)
+{
+	return fail_plain(-EBADMSG, "store: a window is damaged");
+}
+
 static int check_numbers(const struct dict *dict, const struct window *window)
 {
 	for (size_t i = 0; i < window->groups_len; i++)
 		if (window->groups[i].who >= dict_count(dict, DICT_WHOS))
-			return -EBADMSG;
+			return damaged();
 	for (size_t i = 0; i < window->counters_len; i++)
 		if (window->counters[i].group >= dict_count(dict, DICT_STRINGS) ||
 		    window->counters[i].name >= dict_count(dict, DICT_STRINGS))
-			return -EBADMSG;
+			return damaged();
 	for (size_t i = 0; window->rows && i < window->rows_len; i++)
 		if (window->rows[i].stack >= dict_count(dict, DICT_STACKS))
-			return -EBADMSG;
+			return damaged();
 	return 0;
 }
 
@@ -122,105 +135,154 @@ static int unpack_column(sqlite3_stmt *row, int column, struct buf *raw)
 	return window_unpack(data, (size_t)sqlite3_column_bytes(row, column), raw);
 }
 
-/* The hour that a bundle is of: all its rows. */
-static int read_hour(struct store *store, int64_t first, struct window *ret)
-{
-	int64_t id = 0;
-	int err = sql_number(store->db, &id, 0, "SELECT id FROM window WHERE level = 2 AND first = ?", "i", first);
-
-	return err ? err : store_read_window(store, id, STORE_BODY, ret);
-}
-
-static int read_bundle_rows(struct store *store, sqlite3_stmt *row, struct buf *raw)
-{
-	struct window hour;
-	int err = read_hour(store, store->bundle_first, &hour);
-
-	if (err)
-		return err;
-	err = unpack_column(row, 2, raw);
-	err = err ? err : bundle_read_bodies(&store->bundle, &hour, raw->data, raw->len);
-	store->bundle_has_rows = !err;
-	window_free(&hour);
-	return err;
-}
-
-/* Makes store->bundle the one that has this window. What is in a bundle never changes. */
-static int load_bundle(struct store *store, int64_t sequence, bool with_rows)
-{
-	autostatement sqlite3_stmt *row = NULL;
-	autobuf struct buf raw = { 0 };
-	int64_t first = store->bundle_first;
-	int err;
-
-	if (sequence >= first && (size_t)(sequence - first) < store->bundle.len &&
-	    (store->bundle_has_rows || !with_rows))
-		return 0;
-	bundle_free(&store->bundle);
-	store->bundle_has_rows = false;
-	err = sql_begin(store->db, &row,
-			"SELECT first, heads, bodies FROM bundle WHERE first <= ? ORDER BY first DESC LIMIT 1", "i",
-			sequence);
-	err = err ? err : sql_row(row);
-	if (err <= 0)
-		return err ? err : fail_plain(-EBADMSG, "store: a window is missing");
-	store->bundle_first = sqlite3_column_int64(row, 0);
-	err = unpack_column(row, 1, &raw);
-	err = err ? err : bundle_read_heads(&store->bundle, raw.data, raw.len);
-	err = err || !with_rows ? err : read_bundle_rows(store, row, &raw);
-	if (!err && (size_t)(sequence - store->bundle_first) >= store->bundle.len)
-		err = fail_plain(-EBADMSG, "store: a window is missing");
-	if (err)
-		bundle_free(&store->bundle);
-	return err;
-}
-
-static int copy_bundled(struct store *store, int64_t sequence, enum store_parts parts, struct window *ret)
-{
-	const struct window *from;
-	int err = load_bundle(store, sequence, parts >= STORE_BODY);
-
-	if (err)
-		return err;
-	from = &store->bundle.windows[sequence - store->bundle_first];
-	return window_copy(from, ret);
-}
-
-static int read_columns(sqlite3_stmt *row, enum store_parts parts, struct buf *raw, struct window *ret)
+/* A window, or the sum of an hour, of a result whose columns are its head and its body. */
+static int read_columns(sqlite3_stmt *row, bool of_hour, enum store_parts parts, struct buf *raw, struct window *ret)
 {
 	int err = unpack_column(row, 0, raw);
 
 	err = err ? err : window_read_head(ret, raw->data, raw->len);
-	if (!err && parts >= STORE_BODY)
-		err = unpack_column(row, 1, raw);
-	if (!err && parts >= STORE_BODY)
-		err = window_read_body(ret, raw->data, raw->len);
-	return err;
+	if (err || parts < STORE_BODY)
+		return err;
+	if (of_hour)
+		return sum_read_body(ret, sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1));
+	err = unpack_column(row, 1, raw);
+	return err ? err : window_read_body(ret, raw->data, raw->len);
 }
 
-int store_read_window(struct store *store, int64_t id, enum store_parts parts, struct window *ret)
+/* Makes `ret` the windows or minutes of an hour. */
+static int read_bundle(struct store *store, int64_t first, bool with_rows, struct bundle *ret)
 {
 	autostatement sqlite3_stmt *row = NULL;
 	autobuf struct buf raw = { 0 };
-	int err = sql_begin(store->db, &row,
-			    "SELECT w.head, w.body, e.data, w.first, w.level = 0 AND length(w.head) = 0 FROM window w"
-			    " LEFT JOIN event e ON e.window = w.id WHERE w.id = ?",
-			    "i", id);
+	struct window sum = { 0 };
+	int err = sql_begin(store->db, &row, "SELECT head, body, heads, bodies FROM hour WHERE first = ?", "i", first);
 
-	*ret = (struct window){ 0 };
 	err = err ? err : sql_row(row);
 	if (err <= 0)
-		return err ? err : fail_plain(-EBADMSG, "store: a window is missing");
-	if (sqlite3_column_int(row, 4))
-		err = copy_bundled(store, sqlite3_column_int64(row, 3), parts, ret);
-	else
-		err = read_columns(row, parts, &raw, ret);
-	if (!err && parts >= STORE_EVENTS && sqlite3_column_type(row, 2) != SQLITE_NULL) {
-		err = unpack_column(row, 2, &raw);
-		err = err ? err : window_read_events(ret, raw.data, raw.len);
+		return err ? err : missing();
+	err = unpack_column(row, 2, &raw);
+	err = err ? err : bundle_read_heads(ret, raw.data, raw.len);
+	if (err || !with_rows)
+		return err;
+	err = read_columns(row, true, STORE_BODY, &raw, &sum);
+	err = err ? err
+		  : bundle_read_bodies(ret, &sum, sqlite3_column_blob(row, 3), (size_t)sqlite3_column_bytes(row, 3));
+	window_free(&sum);
+	if (err)
+		bundle_free(ret);
+	return err;
+}
+
+int store_read_bundle(struct store *store, const struct store_row *hour, struct bundle *ret)
+{
+	int err = read_bundle(store, hour->first, true, ret);
+
+	for (size_t i = 0; i < ret->len && !err; i++)
+		err = check_numbers(store->dict, &ret->windows[i]);
+	if (err)
+		bundle_free(ret);
+	return err;
+}
+
+int store_read_spans(struct store *store, const struct store_row *hour, enum store_level detail, struct store_row **ret,
+		     size_t *ret_len)
+{
+	autostatement sqlite3_stmt *row = NULL;
+	autobuf struct buf raw = { 0 };
+	autofree struct bundle_span *spans = NULL;
+	struct store_row *rows;
+	int64_t next = hour->first;
+	size_t len = 0;
+	int err = sql_begin(store->db, &row, "SELECT spans FROM hour WHERE first = ?", "i", hour->first);
+
+	err = err ? err : sql_row(row);
+	if (err <= 0)
+		return err ? err : missing();
+	err = unpack_column(row, 0, &raw);
+	err = err ? err : bundle_read_spans(&spans, &len, raw.data, raw.len);
+	if (!err && (next < 0 || next > INT64_MAX - (int64_t)BUNDLE_WINDOWS_MAX * BUNDLE_WINDOWS_MAX))
+		err = damaged();
+	if (err)
+		return err;
+	rows = calloc(len, sizeof(*rows));
+	if (!rows)
+		return fail(-ENOMEM, "store: windows of an hour");
+	for (size_t i = 0; i < len; i++) {
+		rows[i] = (struct store_row){ .era = hour->era,
+					      .first = next,
+					      .last = next + (int64_t)spans[i].windows - 1,
+					      .level = detail,
+					      .range = { spans[i].from, spans[i].to },
+					      .age_ns = hour->age_ns,
+					      .value = spans[i].value,
+					      .lost = spans[i].lost,
+					      .hour = hour->first,
+					      .part = (uint32_t)i };
+		next = rows[i].last + 1;
 	}
-	if (!err && check_numbers(store->dict, ret))
-		err = fail_plain(-EBADMSG, "store: a window is damaged");
+	*ret = rows;
+	*ret_len = len;
+	return 0;
+}
+
+/* One of an hour's. Of the last hour that was read all are at hand; what is in them never changes. */
+static int copy_part(struct store *store, const struct store_row *row, enum store_parts parts, struct window *ret)
+{
+	bool with_rows = parts >= STORE_BODY;
+	int err = 0;
+
+	if (store->bundle_first != row->hour || store->bundle_detail != row->level || !store->bundle.len ||
+	    (with_rows && !store->bundle_has_rows)) {
+		bundle_free(&store->bundle);
+		store->bundle_first = row->hour;
+		store->bundle_detail = row->level;
+		store->bundle_has_rows = with_rows;
+		err = read_bundle(store, row->hour, with_rows, &store->bundle);
+	}
+	if (!err && row->part >= store->bundle.len)
+		err = missing();
+	return err ? err : window_copy(&store->bundle.windows[row->part], ret);
+}
+
+/* One that has a row of its own. */
+static int read_row(struct store *store, const struct store_row *row, enum store_parts parts, struct window *ret)
+{
+	static const char *const texts[STORE_LEVELS] = { [STORE_WINDOW] = "SELECT head, body FROM window"
+									  " WHERE sequence = ?",
+							 [STORE_HOUR] = "SELECT head, body FROM hour WHERE first = ?" };
+	autostatement sqlite3_stmt *found = NULL;
+	autobuf struct buf raw = { 0 };
+	int err = sql_begin(store->db, &found, texts[row->level], "i", row->first);
+
+	err = err ? err : sql_row(found);
+	if (err <= 0)
+		return err ? err : missing();
+	return read_columns(found, row->level == STORE_HOUR, parts, &raw, ret);
+}
+
+static int read_events(struct store *store, int64_t sequence, struct window *ret)
+{
+	autostatement sqlite3_stmt *row = NULL;
+	autobuf struct buf raw = { 0 };
+	int err = sql_begin(store->db, &row, "SELECT data FROM event WHERE window = ?", "i", sequence);
+
+	err = err ? err : sql_row(row);
+	if (err <= 0)
+		return err;
+	err = unpack_column(row, 0, &raw);
+	return err ? err : window_read_events(ret, raw.data, raw.len);
+}
+
+int store_read_window(struct store *store, const struct store_row *row, enum store_parts parts, struct window *ret)
+{
+	int err;
+
+	*ret = (struct window){ 0 };
+	err = row->hour || row->level == STORE_MINUTE ? copy_part(store, row, parts, ret)
+						      : read_row(store, row, parts, ret);
+	if (!err && parts >= STORE_EVENTS && row->level == STORE_WINDOW)
+		err = read_events(store, row->first, ret);
+	err = err ? err : check_numbers(store->dict, ret);
 	if (err)
 		window_free(ret);
 	return err;

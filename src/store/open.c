@@ -26,9 +26,10 @@
 
 #define BUSY_MS 2000
 #define PAGE_SIZE "4096"
+#define ALL_TIMES "SELECT start_ns, end_ns FROM hour UNION ALL SELECT start_ns, end_ns FROM window"
 
-/* What leads from each version to the next; the first makes version 1 of nothing. */
-static const char *const steps[STORE_VERSION] = {
+/* The first makes STORE_OLDEST of nothing, each other leads from a version to the next. */
+static const char *const steps[STORE_VERSION - STORE_OLDEST + 1] = {
 	"CREATE TABLE era (id INTEGER PRIMARY KEY, first INTEGER NOT NULL, boot TEXT NOT NULL,"
 	" hz INTEGER NOT NULL, period INTEGER NOT NULL, kernel_base INTEGER NOT NULL,"
 	" event TEXT NOT NULL, unit TEXT NOT NULL, host TEXT NOT NULL,"
@@ -38,34 +39,26 @@ static const char *const steps[STORE_VERSION] = {
 	" changed INTEGER NOT NULL, data BLOB NOT NULL);"
 	"CREATE UNIQUE INDEX dictionary_block ON dictionary (era, part, block);"
 	"CREATE INDEX dictionary_changed ON dictionary (era, changed);"
-	"CREATE TABLE window (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, first INTEGER NOT NULL,"
-	" last INTEGER NOT NULL, era INTEGER NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,"
-	" mono_us INTEGER NOT NULL, age_ns INTEGER NOT NULL, value INTEGER NOT NULL, lost INTEGER NOT NULL,"
-	" rolled INTEGER NOT NULL, head BLOB NOT NULL, body BLOB NOT NULL);"
-	"CREATE INDEX window_time ON window (level, start_ns, end_ns);"
-	"CREATE INDEX window_order ON window (level, first, last);"
-	"CREATE INDEX window_not_rolled ON window (level, first) WHERE rolled = 0;"
-	"CREATE TABLE bundle (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, heads BLOB NOT NULL,"
-	" bodies BLOB NOT NULL);"
+	"CREATE TABLE window (sequence INTEGER PRIMARY KEY, era INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
+	" end_ns INTEGER NOT NULL, mono_us INTEGER NOT NULL, age_ns INTEGER NOT NULL, value INTEGER NOT NULL,"
+	" lost INTEGER NOT NULL, head BLOB NOT NULL, body BLOB NOT NULL);"
+	"CREATE TABLE hour (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, era INTEGER NOT NULL,"
+	" start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, age_ns INTEGER NOT NULL, value INTEGER NOT NULL,"
+	" lost INTEGER NOT NULL, detail INTEGER NOT NULL, parts INTEGER NOT NULL, head BLOB NOT NULL,"
+	" spans BLOB NOT NULL, heads BLOB NOT NULL, body BLOB NOT NULL, bodies BLOB NOT NULL);"
+	"CREATE INDEX hour_order ON hour (first, last, era, start_ns, end_ns, age_ns, detail);"
 	"CREATE TABLE event (window INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, data BLOB NOT NULL);"
 	"CREATE INDEX event_bytes ON event (window, bytes);"
 	"CREATE TABLE gap (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
 	" windows INTEGER NOT NULL, value INTEGER NOT NULL, why TEXT NOT NULL);"
-	"CREATE VIEW windows AS SELECT w.first AS sequence, w.last AS last_sequence,"
-	" CASE w.level WHEN 0 THEN 'window' WHEN 1 THEN 'minute' ELSE 'hour' END AS level,"
-	" w.start_ns / 1e9 AS start, w.end_ns / 1e9 AS end, w.value AS samples, w.lost AS lost, e.boot AS boot,"
-	" e.host AS host, e.kernel AS kernel, length(w.head) + length(w.body) + CASE"
-	" WHEN w.level = 0 AND length(w.head) = 0 THEN coalesce((SELECT (length(b.heads) + length(b.bodies)) /"
-	" (b.last - b.first + 1) FROM bundle b WHERE b.first <= w.first ORDER BY b.first DESC LIMIT 1), 0)"
-	" ELSE 0 END AS bytes"
-	" FROM window w JOIN era e ON e.id = w.era;"
 	"CREATE VIEW gaps AS SELECT from_ns / 1e9 AS start, to_ns / 1e9 AS end, windows, value AS samples, why"
 	" FROM gap;"
-	"CREATE VIEW sizes AS SELECT 'windows' AS what, count(*) AS rows, coalesce(sum(length(head) + length(body)), 0)"
-	" + (SELECT coalesce(sum(length(heads) + length(bodies)), 0) FROM bundle) AS bytes FROM window WHERE level = 0"
-	" UNION ALL SELECT 'minutes', count(*), coalesce(sum(length(head) + length(body)), 0) FROM window"
-	" WHERE level = 1 UNION ALL SELECT 'hours', count(*), coalesce(sum(length(head) + length(body)), 0) FROM window"
-	" WHERE level = 2"
+	"CREATE VIEW sizes AS SELECT 'windows' AS what, count(*) + (SELECT coalesce(sum(parts), 0) FROM hour"
+	" WHERE detail = 0) AS rows, coalesce(sum(length(head) + length(body)), 0) + (SELECT coalesce(sum("
+	"length(spans) + length(heads) + length(bodies)), 0) FROM hour WHERE detail = 0) AS bytes FROM window"
+	" UNION ALL SELECT 'minutes', coalesce(sum(parts), 0), coalesce(sum(length(spans) + length(heads) +"
+	" length(bodies)), 0) FROM hour WHERE detail = 1"
+	" UNION ALL SELECT 'hours', count(*), coalesce(sum(length(head) + length(body)), 0) FROM hour"
 	" UNION ALL SELECT 'dictionaries', count(*), coalesce(sum(length(data)), 0) FROM dictionary"
 	" UNION ALL SELECT 'events', count(*), coalesce(sum(bytes), 0) FROM event;",
 };
@@ -138,7 +131,7 @@ static int migrate(struct store *store, int64_t from)
 
 	if (err)
 		return err;
-	for (int64_t i = from; i < STORE_VERSION && !err; i++)
+	for (int64_t i = from ? from - STORE_OLDEST + 1 : 0; i <= STORE_VERSION - STORE_OLDEST && !err; i++)
 		err = sql_script(store->db, steps[i]);
 	if (!err) {
 		char text[96];
@@ -171,6 +164,10 @@ static int check_version(struct store *store, int64_t *ret)
 			-EPROTONOSUPPORT,
 			"store '%s': it has version %lld, this wick knows %d: use a newer wick, or another folder",
 			folder, (long long)*ret, STORE_VERSION);
+	if (*ret && *ret < STORE_OLDEST)
+		return fail_plain(-EPROTONOSUPPORT,
+				  "store '%s': it has version %lld, from before the first release: use another folder",
+				  folder, (long long)*ret);
 	return 0;
 }
 
@@ -263,9 +260,9 @@ int store_bytes(struct store *store, uint64_t *ret)
 int store_extent(struct store *store, struct store_range *ret)
 {
 	int64_t from = 0, to = 0;
-	int err = sql_number(store->db, &from, 0, "SELECT min(start_ns) FROM window", "");
+	int err = sql_number(store->db, &from, 0, "SELECT min(start_ns) FROM (" ALL_TIMES ")", "");
 
-	err = err ? err : sql_number(store->db, &to, 0, "SELECT max(end_ns) FROM window", "");
+	err = err ? err : sql_number(store->db, &to, 0, "SELECT max(end_ns) FROM (" ALL_TIMES ")", "");
 	*ret = (struct store_range){ (uint64_t)from, (uint64_t)to };
 	return err;
 }

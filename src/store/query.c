@@ -121,7 +121,7 @@ static int add_window(struct query *query, const struct store_row *row)
 
 	if (!row->whole && !cut && !is_middle_in(&row->range, query->range))
 		return 0;
-	err = store_read_window(query->store, row->id, cut ? STORE_EVENTS : STORE_BODY, &window);
+	err = store_read_window(query->store, row, cut ? STORE_EVENTS : STORE_BODY, &window);
 	if (err)
 		return err;
 	if (cut) {
@@ -260,7 +260,7 @@ int store_query(struct store *store, const struct store_range *range, const stru
 	int err = profile_new(&query.profile) ? fail(-ENOMEM, "store: profile") : store_begin(store);
 
 	if (!err) {
-		err = store_cover(store, range, STORE_HOUR, STORE_BODY, &rows, &len);
+		err = store_cover(store, range, STORE_HOUR, &rows, &len);
 		err = err ? err : add_rows(&query, rows, len);
 		store_end(store);
 	}

@@ -30,8 +30,10 @@ static const char views[] =
 	" FROM frames(NULL, NULL, 'hour') GROUP BY function, module;"
 	"CREATE TEMP VIEW minutes AS SELECT CAST(start / 60 AS INTEGER) * 60 AS start, process, sum(samples) AS samples"
 	" FROM samples(NULL, NULL, 'minute') GROUP BY 1, 2;"
+	"CREATE TEMP VIEW windows AS SELECT l.sequence, l.last_sequence, l.level, l.start, l.end, l.samples, l.lost,"
+	" e.boot, e.host, e.kernel, l.bytes FROM listing l JOIN era e ON e.id = l.era;"
 	/* Connecting a table declares its columns, which is not allowed any more when questions are asked. */
-	"SELECT 1 FROM samples(0, 0), frames(0, 0);";
+	"SELECT 1 FROM samples(0, 0), frames(0, 0), listing;";
 
 static int allow(void *context, int action, const char *first, const char *second, const char *database,
 		 const char *trigger)
@@ -64,6 +66,7 @@ static int prepare_handle(struct store_tables *tables)
 	sqlite3_hard_heap_limit64(MEMORY_MAX);
 	err = sql_script(db, "PRAGMA temp_store = MEMORY");
 	err = err ? err : store_add_tables(tables);
+	err = err ? err : store_add_listing(tables);
 	return err ? err : sql_script(db, views);
 }
 
@@ -167,8 +170,10 @@ int store_ask(struct store *store, const struct store_question *question)
 	sqlite3_set_authorizer(store->db, NULL, NULL);
 	sqlite3_progress_handler(store->db, 0, NULL, NULL);
 	store_end(store);
-	sqlite3_exec(store->db, "DROP VIEW temp.processes; DROP VIEW temp.functions; DROP VIEW temp.minutes", NULL,
-		     NULL, NULL);
+	sqlite3_exec(store->db,
+		     "DROP VIEW temp.processes; DROP VIEW temp.functions; DROP VIEW temp.minutes;"
+		     "DROP VIEW temp.windows",
+		     NULL, NULL, NULL);
 	sqlite3_drop_modules(store->db, NULL); /* they refer to what ends here */
 	return err;
 }

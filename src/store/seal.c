@@ -25,10 +25,9 @@
 
 #define NS_PER_US 1000
 #define ERA_WINDOWS 8640
-#define LEVEL_SHIFT 48 /* in ids of rows: those of a level stand together, windows last, where pages are filled */
 #define ERA_MEMORY (24u << 20) /* bytes of a dictionary */
 
-/* The last window there is; retention leaves it alone. */
+/* The last window there is; it is in no hour yet. */
 struct last {
 	int64_t sequence; /* 0: there is none */
 	uint64_t mono_us, end, age_ns;
@@ -39,8 +38,8 @@ static int read_last(struct store *store, const char *boot, struct last *ret)
 {
 	autostatement sqlite3_stmt *rows = NULL;
 	int err = sql_begin(store->db, &rows,
-			    "SELECT w.last, w.mono_us, w.end_ns, w.age_ns, e.boot = ? FROM window w"
-			    " JOIN era e ON e.id = w.era WHERE w.level = 0 ORDER BY w.first DESC LIMIT 1",
+			    "SELECT w.sequence, w.mono_us, w.end_ns, w.age_ns, e.boot = ? FROM window w"
+			    " JOIN era e ON e.id = w.era ORDER BY w.sequence DESC LIMIT 1",
 			    "t", boot);
 
 	*ret = (struct last){ 0 };
@@ -140,8 +139,11 @@ static int carry_samples(struct carry *carry, struct window *ret)
 			.comm = carry_string(carry, sample->comm),
 			.labels = carry_labels(carry, sample->labels),
 		};
-		struct window_row *row = &ret->rows[ret->rows_len++];
+		struct window_row *row = &ret->rows[ret->rows_len];
 
+		if (!sample->value)
+			continue;
+		ret->rows_len++;
 		row->who = dict_add_who(carry->dict, &who);
 		row->stack = carry_stack(carry, sample->stack);
 		row->value = sample->value;
@@ -288,30 +290,27 @@ static void settle_dict(struct store *store, int err)
 	store->era = 0;
 }
 
-int store_insert_row(struct store *store, struct store_row *row, const struct window *window, uint64_t lost)
+static int insert_window(struct store *store, const struct store_row *row, uint64_t mono_us,
+			 const struct window *window)
 {
 	autobuf struct buf raw = { 0 }, head = { 0 }, body = { 0 };
-	enum window_effort effort = row->level == STORE_HOUR ? WINDOW_SMALL : WINDOW_QUICK;
 	uint64_t value = 0;
 	int err;
 
 	for (size_t i = 0; i < window->groups_len; i++)
 		value += window->groups[i].sum;
 	window_head(window, &raw);
-	err = window_pack(&raw, effort, &head);
+	err = window_pack(&raw, WINDOW_QUICK, &head);
 	buf_clear(&raw);
 	window_body(window, &raw);
-	err = err ? err : window_pack(&raw, effort, &body);
-	row->id = (int64_t)(STORE_HOUR - row->level) << LEVEL_SHIFT | row->first;
-	err = err ? err
-		  : sql_run(store->db,
-			    "INSERT INTO window (id, level, first, last, era, start_ns, end_ns, mono_us, age_ns, value,"
-			    " lost, rolled, head, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
-			    "iiiiiiiiiiibb", row->id, (int64_t)row->level, row->first, row->last, row->era,
-			    (int64_t)row->range.from, (int64_t)row->range.to, (int64_t)row->mono_us,
-			    (int64_t)row->age_ns, (int64_t)value, (int64_t)lost, (const void *)head.data, head.len,
-			    (const void *)body.data, body.len);
-	return err;
+	err = err ? err : window_pack(&raw, WINDOW_QUICK, &body);
+	return err ? err
+		   : sql_run(store->db,
+			     "INSERT INTO window (sequence, era, start_ns, end_ns, mono_us, age_ns, value, lost, head,"
+			     " body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			     "iiiiiiiibb", row->first, row->era, (int64_t)row->range.from, (int64_t)row->range.to,
+			     (int64_t)mono_us, (int64_t)row->age_ns, (int64_t)value, (int64_t)row->lost,
+			     (const void *)head.data, head.len, (const void *)body.data, body.len);
 }
 
 static int insert_events(struct store *store, const struct store_row *row, const struct window *window)
@@ -324,7 +323,7 @@ static int insert_events(struct store *store, const struct store_row *row, const
 	window_events(window, &raw);
 	err = window_pack(&raw, WINDOW_SMALL, &packed);
 	return err ? err
-		   : sql_run(store->db, "INSERT INTO event (window, bytes, data) VALUES (?, ?, ?)", "iib", row->id,
+		   : sql_run(store->db, "INSERT INTO event (window, bytes, data) VALUES (?, ?, ?)", "iib", row->first,
 			     (int64_t)packed.len, (const void *)packed.data, packed.len);
 }
 
@@ -392,11 +391,11 @@ static int write_window(struct store *store, const struct profile *profile, cons
 					  .first = last.sequence + 1,
 					  .last = last.sequence + 1,
 					  .range = { meta->wall_ns, meta->wall_ns + meta->duration_ns },
-					  .mono_us = meta->start_us,
-					  .age_ns = age_after(&last, meta) };
+					  .age_ns = age_after(&last, meta),
+					  .lost = lost };
 		err = write_dict(store);
 	}
-	err = err ? err : store_insert_row(store, &row, &window, lost);
+	err = err ? err : insert_window(store, &row, meta->start_us, &window);
 	err = err ? err : insert_events(store, &row, &window);
 	err = err ? err : insert_gap(store);
 	window_free(&window);

@@ -156,7 +156,7 @@ static int take_window(struct series *series, const struct store_row *row, take_
 	bool by_event = is_long(series, row);
 	enum store_parts parts = by_event ? STORE_EVENTS : series->sieve.stacks ? STORE_BODY : STORE_HEAD;
 	struct window window;
-	int err = store_read_window(series->store, row->id, parts, &window);
+	int err = store_read_window(series->store, row, parts, &window);
 
 	if (err)
 		return err;
@@ -330,8 +330,7 @@ static enum store_level level_for(const struct store_series_request *request)
 static int make_series(struct series *series)
 {
 	autofree struct store_row *rows = NULL;
-	int err = store_cover(series->store, &series->request->range, level_for(series->request),
-			      filter_of_stacks(series->request->filter) ? STORE_BODY : STORE_HEAD, &rows,
+	int err = store_cover(series->store, &series->request->range, level_for(series->request), &rows,
 			      &series->rows_len);
 
 	series->rows = rows;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Profiles kept over time: a folder with a database that holds windows of about ten seconds, and what they add up to by
- * the minute and by the hour. One process writes; any number read meanwhile, from handles of their own. A handle is for
- * one thread. docs/store.md says what is in the folder.
+ * the hour and, later, by the minute. One process writes; any number read meanwhile, from handles of their own. A
+ * handle is for one thread. docs/store.md says what is in the folder.
  *
  *   store_open ─► store_seal every ten seconds, store_tend between ─► store_free
  *   store_open (read only) ─► store_query, store_series, store_heat, store_gaps ─► store_free
@@ -25,7 +25,7 @@ enum store_level { STORE_WINDOW, STORE_MINUTE, STORE_HOUR, STORE_LEVELS };
 struct store_options {
 	const char *folder;
 	bool read_only;       /* nothing is made or changed: -ENOENT if there is no store */
-	uint64_t keep_ns;     /* how long windows are kept; minutes 4 times, hours 16 times as long; 0: no limit */
+	uint64_t keep_ns;     /* windows, by whole hours; minutes 4 times, hours 16 times as long; 0: no limit */
 	uint64_t keep_bytes;  /* of the whole; 0: no limit */
 	uint64_t event_bytes; /* of single events, the newest; 0: none are kept */
 };
@@ -52,9 +52,9 @@ int store_seal(struct store *store, const struct profile *window, const char *bo
 int store_improve(struct store *store, const struct profile *named);
 
 /*
- * One small step of what there is to do besides: windows become minutes, minutes hours; what is too old, or too much,
- * goes. 1: a step was taken, there may be another; 0: nothing is left to do. Each step is a transaction of its own, so
- * a window never waits for more than one.
+ * One small step of what there is to do besides: windows become hours; what is too old, or too much, becomes coarser
+ * and goes. 1: a step was taken, there may be another; 0: nothing is left to do. Each step is a transaction of its own,
+ * so a window never waits for more than one.
  */
 int store_tend(struct store *store);
 

@@ -46,6 +46,7 @@ enum column {
 	COLUMN_DETAIL,
 };
 
+#define MINUTE (60 * STORE_NS_PER_SEC)
 #define ARGUMENTS 3
 #define FOR_ALL (1 << ARGUMENTS) /* a plan that tells nobody apart */
 #define WHO_COLUMNS (((1 << (COLUMN_UNIT + 1)) - 1) & ~((1 << COLUMN_PROCESS) - 1))
@@ -70,6 +71,7 @@ struct entry {
 struct cursor_of_table {
 	sqlite3_vtab_cursor base;
 	struct store_range range;
+	enum store_level detail;
 	struct store_row *rows; /* of the range */
 	size_t rows_len, row;
 	struct buf entries; /* of rows[row] */
@@ -280,7 +282,7 @@ static int unpack(struct cursor_of_table *cursor)
 	buf_clear(&cursor->entries);
 	cursor->at = 0;
 	cursor->unpacked = true;
-	err = err ? err : store_read_window(store, cursor->rows[cursor->row].id, STORE_BODY, &window);
+	err = err ? err : store_read_window(store, &cursor->rows[cursor->row], STORE_BODY, &window);
 	for (size_t i = 0; !err && i < window.rows_len; i++) {
 		struct window_row *row = &window.rows[i];
 
@@ -328,20 +330,20 @@ static int table_filter(sqlite3_vtab_cursor *base, int arguments, const char *na
 {
 	struct cursor_of_table *cursor = (struct cursor_of_table *)base;
 	struct store *store = store_of(cursor);
-	enum store_level detail = STORE_WINDOW;
 	int err = 0, at = 0;
 
 	(void)name;
 	empty_cursor(cursor);
 	cursor->range = (struct store_range){ 0, INT64_MAX };
 	cursor->for_all = arguments & FOR_ALL;
+	cursor->detail = STORE_WINDOW;
 	if (arguments & 1 && at < argc)
 		err = read_moment(argv[at++], &cursor->range.from);
 	if (!err && arguments & 2 && at < argc)
 		err = read_moment(argv[at++], &cursor->range.to);
 	if (!err && arguments & 4 && at < argc)
-		err = read_detail(argv[at++], &detail);
-	err = err ? err : store_cover(store, &cursor->range, detail, STORE_BODY, &cursor->rows, &cursor->rows_len);
+		err = read_detail(argv[at++], &cursor->detail);
+	err = err ? err : store_cover(store, &cursor->range, cursor->detail, &cursor->rows, &cursor->rows_len);
 	return err ? say((struct table *)base->pVtab, err) : settle(cursor);
 }
 
@@ -445,18 +447,29 @@ static void give_who(sqlite3_context *context, const struct cursor_of_table *cur
 		give_label(context, dict->model, labels, column == COLUMN_UNIT ? "unit" : "container");
 }
 
+/* When a row was; in minutes, if these were asked for. */
+static struct store_range time_of(const struct cursor_of_table *cursor)
+{
+	const struct store_row *row = &cursor->rows[cursor->row];
+	uint64_t minute = row->range.from / MINUTE * MINUTE;
+
+	if (cursor->detail != STORE_MINUTE || row->level != STORE_WINDOW)
+		return row->range;
+	return (struct store_range){ minute, minute + MINUTE };
+}
+
 static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct cursor_of_table *cursor = (struct cursor_of_table *)base;
-	const struct store_row *row = &cursor->rows[cursor->row];
+	struct store_range time = time_of(cursor);
 	int err = column >= COLUMN_PROCESS && column <= COLUMN_STACK ? load_dict(cursor) : 0;
 
 	if (err)
 		return say((struct table *)base->pVtab, err);
 	if (column == COLUMN_START)
-		sqlite3_result_double(context, (double)row->range.from / (double)STORE_NS_PER_SEC);
+		sqlite3_result_double(context, (double)time.from / (double)STORE_NS_PER_SEC);
 	else if (column == COLUMN_END)
-		sqlite3_result_double(context, (double)row->range.to / (double)STORE_NS_PER_SEC);
+		sqlite3_result_double(context, (double)time.to / (double)STORE_NS_PER_SEC);
 	else if (column >= COLUMN_PROCESS && column <= COLUMN_UNIT)
 		give_who(context, cursor, (enum column)column);
 	else if (column >= COLUMN_FUNCTION && column <= COLUMN_STACK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for SQL whose rows are made of windows as they are read: samples and frames (docs/store.md). */
+/* Tables for SQL whose rows are made as they are read: samples, frames and windows (docs/store.md). */
 #ifndef WICK_STORE_TABLES_H
 #define WICK_STORE_TABLES_H
 
@@ -19,5 +19,6 @@ struct store_tables {
 
 bool store_tables_late(const struct store_tables *tables);
 int store_add_tables(struct store_tables *tables);
+int store_add_listing(struct store_tables *tables); /* what the view of windows is made of */
 
 #endif

@@ -3,8 +3,8 @@
  * The columns that a store holds, before they are packed: whatever the bytes, reading them ends, and what was read is
  * written as something that is read as the same. The first byte says which kind of columns follows: a window (the
  * head, its length in two bytes before it, then the body), events, the windows of an hour (their heads and the hour's
- * head and body, each with its length before it, then their bodies), or a block of one of the dictionary's tables after
- * a dictionary that has a record of each.
+ * head and body, each with its length before it, then their bodies), the sum of an hour (as a window), the times of an
+ * hour's windows, or a block of one of the dictionary's tables after a dictionary that has a record of each.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +15,7 @@
 #include "profile/profile.h"
 #include "store/bundle.h"
 #include "store/dict.h"
+#include "store/sum.h"
 #include "store/window.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -70,6 +71,40 @@ static void read_window(const uint8_t *data, size_t len)
 	window_free(&window);
 }
 
+/* As a window, but the body is that of an hour. */
+static void read_sum(const uint8_t *data, size_t len)
+{
+	autobuf struct buf body = { 0 };
+	struct window window, again;
+	size_t head_len = len < 2 ? 0 : (size_t)data[0] | (size_t)data[1] << 8;
+
+	if (len < 2 || head_len > len - 2 || window_read_head(&window, data + 2, head_len))
+		return;
+	again = window;
+	if (!sum_read_body(&window, data + 2 + head_len, len - 2 - head_len)) {
+		require(!sum_body(&window, &body));
+		require(!sum_read_body(&again, body.data, body.len));
+		require(!window.rows_len || !memcmp(again.rows, window.rows, window.rows_len * sizeof(*window.rows)));
+		free(again.rows);
+	}
+	window_free(&window);
+}
+
+static void read_spans(const uint8_t *data, size_t len)
+{
+	autobuf struct buf once = { 0 };
+	struct bundle_span *spans, *again;
+	size_t count, again_count;
+
+	if (bundle_read_spans(&spans, &count, data, len))
+		return;
+	bundle_spans(spans, count, &once);
+	require(!bundle_read_spans(&again, &again_count, once.data, once.len) && again_count == count);
+	require(!memcmp(spans, again, count * sizeof(*spans)));
+	free(spans);
+	free(again);
+}
+
 /* The next part of an input, whose length is before it. */
 static struct cursor take_part(struct cursor *cursor)
 {
@@ -108,7 +143,7 @@ static void read_bundle(const uint8_t *data, size_t len)
 
 	if (window_read_head(&hour, head.at, cursor_left(&head)))
 		return;
-	if (!window_read_body(&hour, body.at, cursor_left(&body)) &&
+	if (!sum_read_body(&hour, body.at, cursor_left(&body)) &&
 	    !bundle_read_heads(&bundle, heads.at, cursor_left(&heads))) {
 		if (!bundle_read_bodies(&bundle, &hour, input.at, cursor_left(&input)))
 			write_bundle(&bundle, &hour);
@@ -165,6 +200,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		window_unpack(data + 1, len < 64 ? len - 1 : 63, &raw);
 	else if (data[0] == 3)
 		read_bundle(data + 1, len - 1);
+	else if (data[0] == 0xfe)
+		read_sum(data + 1, len - 1);
+	else if (data[0] == 0xff)
+		read_spans(data + 1, len - 1);
 	else
 		read_block((enum dict_table)(data[0] % DICT_TABLES), data + 1, len - 1);
 	window_free(&window);

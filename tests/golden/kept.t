@@ -89,7 +89,7 @@ fi
 
 cp -r kept newer
 printf '\0\0\0\x2a' | dd of=newer/wick.db bs=1 seek=60 conv=notrunc status=none
-says 'a newer store' 1 "store 'newer': it has version 42, this wick knows 1: use a newer wick, or another folder" report --data newer
+says 'a newer store' 1 "store 'newer': it has version 42, this wick knows 2: use a newer wick, or another folder" report --data newer
 cp -r kept other
 printf '\0\0\0\0' | dd of=other/wick.db bs=1 seek=68 conv=notrunc status=none
 says 'what is no store' 1 "store 'other': wick.db is not a store of wick: use another folder" report --data other

@@ -28,8 +28,9 @@ refuses() {
 	is "$1: one line" "$(cat "$T/stderr")" "wick: sql: $2"
 }
 
-asks 'windows' 'level,count(*),sum(samples) minute,19,756 window,120,810' \
-	'SELECT level, count(*), sum(samples) FROM windows WHERE level <> "hour" GROUP BY 1 ORDER BY 1'
+asks 'windows' 'level,count(*),sum(samples) window,120,810' 'SELECT level, count(*), sum(samples) FROM windows GROUP BY 1 ORDER BY 1'
+asks 'one by one' 'sequence,last_sequence,start,end,samples,lost 120,120,1772360390,1772360400,9,0' \
+	'SELECT sequence, last_sequence, start, end, samples, lost FROM windows ORDER BY sequence DESC LIMIT 1'
 asks 'samples' 'process,n app,540 "ev\x1b[1m,""il",60 other,210' 'SELECT process, sum(samples) AS n FROM samples GROUP BY 1 ORDER BY 1'
 asks 'samples of a range' 'sum(samples) 36' "SELECT sum(samples) FROM samples('2026-03-01T10:01:00', '2026-03-01T10:02:00')"
 asks 'in seconds since 1970' 'sum(samples) 36' "SELECT sum(samples) FROM samples(1772359260, 1772359320.0)"
@@ -47,6 +48,15 @@ asks 'gaps' 'count(*) 0' 'SELECT count(*) FROM gaps'
 asks 'sizes' 'what windows minutes hours dictionaries events' 'SELECT what FROM sizes'
 asks 'two at once' 'n 3600' "SELECT count(*) AS n FROM samples('2026-03-01T10:00:00', '2026-03-01T10:05:00') a, samples('2026-03-01T10:05:00', '2026-03-01T10:10:00') b"
 asks 'nothing there' 'sum(samples) ' "SELECT sum(samples) FROM samples('2001-01-01', '2001-01-02')"
+
+# A whole hour, whose windows have no rows of their own any more
+ok 'a store of more than an hour' "$MKSTORE" hour 2026-03-01T10:00:00 10 400 a.folded
+run "$WICK" sql --data hour -f csv 'SELECT level, count(*), count(DISTINCT sequence), sum(samples), min(start), max(end), sum(bytes) > 0 FROM windows GROUP BY 1'
+is 'its windows' "$(paste -sd' ' "$T/stdout")" \
+	'level,count(*),count(DISTINCT sequence),sum(samples),min(start),max(end),sum(bytes) > 0 hour,1,1,2160,1772359200,1772362800,1 window,400,400,2400,1772359200,1772363200,1'
+run "$WICK" sql --data hour -f csv "SELECT start, end, sum(samples) FROM samples('2026-03-01T10:59:00', '2026-03-01T11:01:00', 'minute') GROUP BY 1"
+is 'in minutes' "$(paste -sd' ' "$T/stdout")" 'start,end,sum(samples) 1772362740,1772362800,36 1772362800,1772362860,36'
+rm -r hour
 
 run "$WICK" sql --data kept "SELECT 1 AS one, 'x' AS text, NULL AS empty UNION SELECT 1000, 'long text', 2.5"
 is 'a table' "$(cat "$T/stdout")" $' one  text       empty\n   1  x               \n1000  long text    2.5'

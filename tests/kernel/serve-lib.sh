@@ -49,7 +49,7 @@ code() {
 
 # rows QUERY: of the store
 rows() {
-	sqlite3 -readonly "$DATA/wick.db" "$1"
+	"$WICK" sql --data "$DATA" -f csv "$1" | sed '1d; s/,/|/g'
 }
 
 # windows_there COUNT: are so many sealed?
@@ -86,7 +86,7 @@ kill_rounds() {
 		kill -KILL "$server"
 		now=$(date +%s%3N)
 		wait_for 5 gone "$server" && wait_for 5 gone "$http" || outlived=$((outlived + 1))
-		[ "$(rows 'PRAGMA integrity_check')" = ok ] || bad_open=$((bad_open + 1))
+		[ "$(sqlite3 -readonly "$DATA/wick.db" 'PRAGMA integrity_check')" = ok ] || bad_open=$((bad_open + 1))
 		rows "SELECT sequence, start, end, samples FROM windows WHERE level = 'window' ORDER BY sequence" >"$T/now.rows"
 		if [ -s "$T/before.rows" ] && ! head -n "$(wc -l <"$T/before.rows")" "$T/now.rows" | cmp -s - "$T/before.rows"; then
 			changed=$((changed + 1))

@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "store/parts.h"
 #include "store/sql.h"
+#include "store/sum.h"
 #include "store/window.h"
 #include "unit/store/history.h"
 
@@ -141,6 +142,30 @@ static void test_same_again(void **state)
 	bundle_free(&bundle);
 }
 
+/* One after the other, with a clock that is set, a gap, and minutes among them. */
+static void test_spans(void **state)
+{
+	static const struct bundle_span spans[] = { { 1700000000000000000, 1700000010000000000, 1, 98, 0 },
+						    { 1700000010000000000, 1700000020000000123, 1, 0, 7 },
+						    { 1600000000000000000, 1600000060000000000, 6, UINT64_MAX, 0 },
+						    { 1800000000000000000, 1800000000000000000, 1, 3, UINT64_MAX } };
+	const size_t len = sizeof(spans) / sizeof(spans[0]);
+	struct bundle_span *again;
+	autobuf struct buf bytes = { 0 };
+	size_t again_len;
+
+	(void)state;
+	bundle_spans(spans, len, &bytes);
+	assert_int_equal(bundle_read_spans(&again, &again_len, bytes.data, bytes.len), 0);
+	assert_int_equal(again_len, len);
+	assert_memory_equal(again, spans, sizeof(spans));
+	free(again);
+	for (size_t cut = 0; cut < bytes.len; cut++)
+		assert_int_equal(bundle_read_spans(&again, &again_len, bytes.data, cut), -EBADMSG);
+	buf_addc(&bytes, 0);
+	assert_int_equal(bundle_read_spans(&again, &again_len, bytes.data, bytes.len), -EBADMSG);
+}
+
 static void test_damaged(void **state)
 {
 	const struct hour *hour = *state;
@@ -232,22 +257,22 @@ static void test_bound(void **state)
 	while ((done = store_tend(store)) > 0)
 		;
 	assert_int_equal(done, 0);
-	assert_int_equal(number_of(store, "SELECT count(*) FROM bundle"), 1);
-	assert_int_equal(number_of(store, "SELECT count(*) FROM window WHERE level = 0 AND length(head) = 0"),
-			 PER_HOUR);
-	assert_int_equal(number_of(store, "SELECT count(*) FROM windows WHERE level = 'window' AND bytes > 0"),
-			 PER_HOUR + 20);
+	assert_int_equal(number_of(store, "SELECT parts FROM hour WHERE detail = 0 AND first = 1"), PER_HOUR);
+	assert_int_equal(number_of(store, "SELECT count(*) FROM window"), 20);
+	assert_int_equal(number_of(store, "SELECT rows FROM sizes WHERE what = 'windows'"), PER_HOUR + 20);
 	assert_answers(store);
 	store_free(store);
 
-	/* Then the windows go; their minutes are made of the bundle before it goes as well. */
+	/* Then the windows go: of them come minutes, which then go as well. */
 	assert_int_equal(store_open(&store, &options), 0);
 	while ((done = store_tend(store)) > 0)
 		;
 	assert_int_equal(done, 0);
-	assert_int_equal(number_of(store, "SELECT count(*) FROM bundle"), 0);
-	assert_int_equal(number_of(store, "SELECT count(*) FROM window WHERE level = 0 AND first <= 300"), 0);
+	assert_int_equal(number_of(store, "SELECT parts FROM hour WHERE detail = 1"), PER_HOUR / 6);
+	assert_int_equal(number_of(store, "SELECT count(*) FROM event WHERE window <= 360"), 0);
 	assert_int_equal(history_ask(store, 0, PER_HOUR), history_expect(0, PER_HOUR));
+	for (unsigned int n = 0; n < PER_HOUR; n += 6)
+		assert_int_equal(history_ask(store, n, n + 6), history_expect(n, n + 6));
 	store_free(store);
 	history_remove(folder);
 }
@@ -276,7 +301,7 @@ static int write_corpus(const char *folder)
 	window_head(&hour->sum, &part);
 	add_part(&bytes, &part);
 	buf_clear(&part);
-	window_body(&hour->sum, &part);
+	sum_body(&hour->sum, &part);
 	add_part(&bytes, &part);
 	bundle_bodies(hour->windows, hour->len, &hour->sum, &bodies);
 	buf_add(&bytes, bodies.data, bodies.len);
@@ -293,6 +318,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_same_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_not_its_sum, set_up, tear_down),
+		cmocka_unit_test(test_spans),
 		cmocka_unit_test(test_bound),
 	};
 

@@ -111,7 +111,7 @@ static void test_one_writes(void **state)
 	store_free(writer);
 }
 
-static void test_newer(void **state)
+static void test_versions(void **state)
 {
 	struct store *store;
 
@@ -119,9 +119,12 @@ static void test_newer(void **state)
 	assert_int_equal(history_seal(store, 0), 0);
 	store_free(store);
 	run_sql(*state, "PRAGMA user_version = 99");
-	refused(*state, false, -EPROTONOSUPPORT, "it has version 99, this wick knows 1: use a newer wick");
+	refused(*state, false, -EPROTONOSUPPORT, "it has version 99, this wick knows 2: use a newer wick");
 	refused(*state, true, -EPROTONOSUPPORT, "version 99");
 	run_sql(*state, "PRAGMA user_version = 1");
+	refused(*state, false, -EPROTONOSUPPORT, "it has version 1, from before the first release: use another folder");
+	refused(*state, true, -EPROTONOSUPPORT, "version 1");
+	run_sql(*state, "PRAGMA user_version = 2");
 	assert_int_equal(open_as(*state, false, &store), 0);
 	assert_int_equal(history_ask(store, 0, 1), history_total(0));
 	store_free(store);
@@ -152,7 +155,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_open_to_others, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_not_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_one_writes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_newer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_versions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_somebody_elses, set_up, tear_down),
 	};
 

@@ -15,11 +15,14 @@
 
 #include <string.h>
 
+#include "store/parts.h"
+#include "store/sql.h"
 #include "unit/store/history.h"
 
 #define PER_HOUR 360
 #define HOUR (3600 * HISTORY_SEC)
 #define STEPS_MAX 100000
+#define NOISE 40
 
 static struct store *open_store(const char *folder, uint64_t keep_ns, uint64_t keep_bytes, uint64_t event_bytes)
 {
@@ -76,6 +79,28 @@ static void test_age(void **state)
 	history_remove(folder);
 }
 
+/* Beside what history.h has, samples that are hardly like those of another window. */
+static void seal_noise(struct store *store, unsigned int n)
+{
+	struct profile *window = history_window(n, 1);
+	uint32_t process = history_process(window, 300, "noise");
+	unsigned int seed = n;
+
+	for (unsigned int i = 0; i < NOISE; i++) {
+		uint32_t address = 0x1000 + (uint32_t)rand_r(&seed) % 5000;
+		uint32_t stack = profile_add_node(window, PROFILE_NONE, history_frame(window, 1, address, "noise"));
+
+		assert_int_not_equal(history_sample(window, process, stack, PROFILE_NONE, 1), PROFILE_FULL);
+	}
+	assert_int_equal(store_seal(store, window, HISTORY_BOOT, NULL), 0);
+	profile_free(window);
+}
+
+static uint64_t expect_noise(unsigned int first, unsigned int end)
+{
+	return history_expect(first, end) + (uint64_t)NOISE * (end - first);
+}
+
 static void test_bytes(void **state)
 {
 	const uint64_t limit = 250 << 10;
@@ -86,7 +111,7 @@ static void test_bytes(void **state)
 
 	(void)state;
 	for (unsigned int n = 0; n < windows; n++) {
-		assert_int_equal(history_seal(store, n), 0);
+		seal_noise(store, n);
 		if (n % 60 == 59) {
 			assert_int_equal(store_bytes(store, &bytes), 0);
 			most = bytes > most ? bytes : most;
@@ -96,8 +121,11 @@ static void test_bytes(void **state)
 		}
 	}
 	assert_true(most > limit); /* the limit was met */
-	assert_int_equal(history_ask(store, windows - 100, windows), history_expect(windows - 100, windows));
-	assert_int_equal(history_ask(store, 0, 8 * PER_HOUR), history_expect(0, 8 * PER_HOUR));
+	assert_int_equal(history_ask(store, windows - 100, windows), expect_noise(windows - 100, windows));
+	assert_int_equal(history_ask(store, 0, 8 * PER_HOUR), expect_noise(0, 8 * PER_HOUR));
+	/* What went is the finest of the oldest. */
+	assert_int_equal(rows_of(store, 1, 2), 0);
+	assert_int_equal(rows_of(store, 8 * PER_HOUR + 1, 8 * PER_HOUR + 2), 1);
 	store_free(store);
 	history_remove(folder);
 }
@@ -119,6 +147,27 @@ static void test_clock_is_set(void **state)
 	tend(store);
 	assert_int_equal(rows_of(store, 1, 5), 4);
 	assert_int_equal(history_ask(store, 0, 50), history_expect(0, 50));
+	store_free(store);
+	history_remove(folder);
+}
+
+/* Windows of an hour that cannot be read go as others do, and the hour stays. */
+static void test_damaged(void **state)
+{
+	char *folder = history_folder();
+	struct store *store = open_store(folder, HOUR, 0, 0);
+
+	(void)state;
+	for (unsigned int n = 0; n < PER_HOUR + 1; n++)
+		assert_int_equal(history_seal(store, n), 0);
+	tend(store);
+	assert_int_equal(sql_script(store->db, "UPDATE hour SET bodies = x'00'"), 0);
+	for (unsigned int n = PER_HOUR + 1; n < 3 * PER_HOUR; n++)
+		assert_int_equal(history_seal(store, n), 0);
+	tend(store);
+	assert_int_equal(history_ask(store, 0, 3 * PER_HOUR), history_expect(0, 3 * PER_HOUR));
+	assert_int_equal(rows_of(store, 0, PER_HOUR), 1);
+	assert_int_equal(rows_of(store, 6, 12), 0); /* no minutes */
 	store_free(store);
 	history_remove(folder);
 }
@@ -179,7 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_age),    cmocka_unit_test(test_bytes),        cmocka_unit_test(test_clock_is_set),
-		cmocka_unit_test(test_events), cmocka_unit_test(test_dictionaries),
+		cmocka_unit_test(test_events), cmocka_unit_test(test_dictionaries), cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

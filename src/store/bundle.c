@@ -189,7 +189,7 @@ int bundle_heads(const struct window *windows, size_t len, struct buf *ret)
 }
 
 /* Keys that grow, and how many cells each has; the cells get their keys. */
-static void take_keys(struct cursor *cursor, struct cell *cells, size_t len, uint64_t most)
+static void take_keys(struct cursor *cursor, struct cell *cells, size_t len, size_t windows, uint64_t most)
 {
 	uint64_t keys = cursor_varint(cursor), key = 0;
 	size_t at = 0;
@@ -197,7 +197,8 @@ static void take_keys(struct cursor *cursor, struct cell *cells, size_t len, uin
 	for (uint64_t k = 0; k < keys && !cursor->bad; k++) {
 		uint64_t more = cursor_varint(cursor), count = cursor_varint(cursor);
 
-		if (!span_add(&key, more) || key > most || (k && !more) || !count || count > len - at)
+		if (!span_add(&key, more) || key > most || (k && !more) || !count || count > windows ||
+		    count > len - at)
 			cursor->bad = 1;
 		for (uint64_t i = 0; i < count && !cursor->bad; i++)
 			cells[at++].key = key;
@@ -212,14 +213,14 @@ static struct cell *take_cells(struct cursor *cursor, size_t windows, uint64_t m
 	struct cell *cells;
 
 	*ret_len = 0;
-	if (cursor->bad || len > cursor_left(cursor) / 2) {
+	if (cursor->bad || len > cursor_left(cursor) / 2 || len > CELLS_MAX / 4) {
 		cursor->bad = 1;
 		return NULL;
 	}
 	cells = calloc(len + 1, sizeof(*cells));
 	if (!cells)
 		return NULL;
-	take_keys(cursor, cells, len, most);
+	take_keys(cursor, cells, len, windows, most);
 	for (size_t i = 0; i < len && !cursor->bad; i++) {
 		bool again = i && cells[i].key == cells[i - 1].key;
 		uint64_t more = cursor_varint(cursor), window;

@@ -14,6 +14,7 @@ struct buf;
 struct window;
 
 #define BUNDLE_WINDOWS_MAX 4096
+#define BUNDLE_VALUE_MAX (1u << 25) /* samples in all, but for one window */
 
 /* The windows of a bundle, in their order. */
 struct bundle {

@@ -33,7 +33,9 @@ static uint32_t next_byte(struct coder *coder)
 
 void coder_read(struct coder *coder, const void *data, size_t len)
 {
-	*coder = (struct coder){ .high = UINT32_MAX, .at = data, .end = (const unsigned char *)data + len };
+	const unsigned char *at = data ? data : (const void *)"";
+
+	*coder = (struct coder){ .high = UINT32_MAX, .at = at, .end = at + (data ? len : 0) };
 	for (int i = 0; i < 4; i++)
 		coder->code = coder->code << 8 | next_byte(coder);
 }

@@ -147,6 +147,9 @@ int store_cover(struct store *store, const struct store_range *range, enum store
 	err = err ? err : add_windows(store, &asked, &chosen);
 	if (!err && buf_error(&chosen))
 		err = fail(-ENOMEM, "store: rows of a range");
+	for (size_t i = 0; i < chosen.len / sizeof(**ret) && !err; i++)
+		if (((const struct store_row *)(const void *)chosen.data)[i].era <= 0) /* 0 is none to who asks */
+			err = fail_plain(-EBADMSG, "store: an era is missing");
 	if (err) {
 		buf_free(&chosen);
 		return err;

@@ -50,14 +50,20 @@ static int find_group(struct store *store, struct group *ret)
 {
 	autostatement sqlite3_stmt *rows = NULL;
 	struct buf found = { 0 };
+	uint64_t value = 0;
 	bool ended = false;
 	int err = sql_begin(store->db, &rows, WINDOW_COLUMNS " FROM window ORDER BY sequence", "");
 
 	while (!err && !ended && (err = sql_row(rows)) > 0) {
+		const struct store_row *first = (const void *)found.data;
 		struct store_row row = store_window_of(rows);
+		size_t count = found.len / sizeof(row);
 
-		ended = found.len && (!is_together((const void *)found.data, &row, HOUR) ||
-				      found.len / sizeof(row) == BUNDLE_WINDOWS_MAX);
+		/* They are numbered from the first: there is no hole between them. */
+		ended = count &&
+			(!is_together(first, &row, HOUR) || count == BUNDLE_WINDOWS_MAX ||
+			 row.value > BUNDLE_VALUE_MAX - value || (uint64_t)row.first - (uint64_t)first->first != count);
+		value += row.value < BUNDLE_VALUE_MAX ? row.value : BUNDLE_VALUE_MAX;
 		if (!ended)
 			buf_add(&found, &row, sizeof(row));
 		err = 0;
@@ -199,7 +205,8 @@ static int is_due(struct store *store, bool *ret)
 	struct store_row row[2] = { 0 };
 	int err = sql_begin(store->db, &rows,
 			    WINDOW_COLUMNS " FROM window WHERE sequence IN"
-					   " ((SELECT min(sequence) FROM window), (SELECT max(sequence) FROM window))",
+					   " ((SELECT min(sequence) FROM window), (SELECT max(sequence) FROM window))"
+					   " ORDER BY sequence",
 			    "");
 
 	for (int i = 0; i < 2 && !err; i++) {
@@ -209,14 +216,36 @@ static int is_due(struct store *store, bool *ret)
 		row[i] = store_window_of(rows);
 		err = 0;
 	}
-	*ret = !err && (!is_together(&row[0], &row[1], HOUR) || row[1].last - row[0].first >= BUNDLE_WINDOWS_MAX);
+	*ret = !err && (!is_together(&row[0], &row[1], HOUR) ||
+			(uint64_t)row[1].last - (uint64_t)row[0].first >= BUNDLE_WINDOWS_MAX);
 	return err;
+}
+
+static int make_hour(struct store *store, const struct group *group)
+{
+	struct window sum = { 0 };
+	int err = add_up(store->dict->model, group->bundle.windows, group->len, &sum);
+
+	err = err ? err : insert_hour(store, group, &sum);
+	window_free(&sum);
+	return err;
+}
+
+/* A window that cannot be read becomes a gap: nothing behind it would ever become an hour. */
+static int remove_damaged(struct store *store, const struct store_row *window)
+{
+	int err = sql_run(store->db, "DELETE FROM window WHERE sequence = ?", "i", window->first);
+
+	err = err ? err : sql_run(store->db, "DELETE FROM event WHERE window = ?", "i", window->first);
+	return err ? err
+		   : sql_run(store->db,
+			     "INSERT INTO gap (from_ns, to_ns, windows, value, why) VALUES (?, ?, 1, ?, 'damaged')",
+			     "iii", (int64_t)window->range.from, (int64_t)window->range.to, (int64_t)window->value);
 }
 
 int store_add_hour(struct store *store)
 {
 	struct group group = { 0 };
-	struct window sum = { 0 };
 	bool due = false;
 	int err = is_due(store, &due);
 
@@ -230,13 +259,14 @@ int store_add_hour(struct store *store)
 	err = sql_script(store->db, "BEGIN IMMEDIATE");
 	if (!err) {
 		err = read_group(store, &group);
-		err = err ? err : add_up(store->dict->model, group.bundle.windows, group.len, &sum);
-		err = err ? err : insert_hour(store, &group, &sum);
+		if (err == -EBADMSG)
+			err = remove_damaged(store, &group.rows[group.bundle.len]);
+		else
+			err = err ? err : make_hour(store, &group);
 		err = err ? err : sql_script(store->db, "COMMIT");
 		if (err)
 			store_end(store);
 	}
-	window_free(&sum);
 	free_group(&group);
 	return err ? err : 1;
 }

@@ -30,7 +30,7 @@ static const char schema[] = "CREATE TABLE x(sequence INTEGER, last_sequence INT
 
 struct listing {
 	sqlite3_vtab base;
-	struct store *store;
+	const struct store_tables *tables;
 };
 
 struct entry {
@@ -47,7 +47,6 @@ struct listing_cursor {
 static int listing_connect(sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **ret,
 			   char **error)
 {
-	const struct store_tables *tables = context;
 	struct listing *listing;
 	int code = sqlite3_declare_vtab(db, schema);
 
@@ -59,7 +58,7 @@ static int listing_connect(sqlite3 *db, void *context, int argc, const char *con
 	listing = calloc(1, sizeof(*listing));
 	if (!listing)
 		return SQLITE_NOMEM;
-	listing->store = tables->store;
+	listing->tables = context;
 	*ret = &listing->base;
 	return SQLITE_OK;
 }
@@ -108,8 +107,9 @@ static int add_parts(struct store *store, const struct store_row *hour, enum sto
 	return err;
 }
 
-static int add_hours(struct store *store, struct buf *ret)
+static int add_hours(const struct store_tables *tables, struct buf *ret)
 {
+	struct store *store = tables->store;
 	autostatement sqlite3_stmt *hours = NULL;
 	int err =
 		sql_begin(store->db, &hours,
@@ -118,7 +118,7 @@ static int add_hours(struct store *store, struct buf *ret)
 			  " (length(spans) + length(heads) + length(bodies)) / max(parts, 1) FROM hour ORDER BY first",
 			  "");
 
-	while (!err && (err = sql_row(hours)) > 0) {
+	while (!err && !store_tables_late(tables) && (err = sql_row(hours)) > 0) {
 		enum store_level detail;
 		struct store_row hour = store_hour_of(hours, &detail);
 
@@ -156,10 +156,12 @@ static int listing_filter(sqlite3_vtab_cursor *base, int plan, const char *name,
 	(void)argv;
 	buf_clear(&cursor->entries);
 	cursor->at = 0;
-	err = add_hours(listing->store, &cursor->entries);
-	err = err ? err : add_windows(listing->store, &cursor->entries);
+	err = add_hours(listing->tables, &cursor->entries);
+	err = err ? err : add_windows(listing->tables->store, &cursor->entries);
 	if (buf_error(&cursor->entries))
 		return SQLITE_NOMEM;
+	if (store_tables_late(listing->tables))
+		return SQLITE_INTERRUPT;
 	if (!err)
 		return SQLITE_OK;
 	sqlite3_free(listing->base.zErrMsg);

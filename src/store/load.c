@@ -40,6 +40,8 @@ static int read_blocks(struct store *store, int64_t era)
 	int64_t newest = 0;
 	int err = sql_number(store->db, &newest, 0, "SELECT max(changed) FROM dictionary WHERE era = ?", "i", era);
 
+	if (!err && (newest < 0 || newest == INT64_MAX))
+		return fail_plain(-EBADMSG, "store: a dictionary is damaged");
 	if (err || newest == store->fresh)
 		return err;
 	err = sql_begin(store->db, &rows,
@@ -219,6 +221,10 @@ int store_read_spans(struct store *store, const struct store_row *hour, enum sto
 					      .hour = hour->first,
 					      .part = (uint32_t)i };
 		next = rows[i].last + 1;
+	}
+	if (next - 1 != hour->last) {
+		free(rows);
+		return damaged();
 	}
 	*ret = rows;
 	*ret_len = len;

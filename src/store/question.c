@@ -33,7 +33,7 @@ static const char views[] =
 	"CREATE TEMP VIEW windows AS SELECT l.sequence, l.last_sequence, l.level, l.start, l.end, l.samples, l.lost,"
 	" e.boot, e.host, e.kernel, l.bytes FROM listing l JOIN era e ON e.id = l.era;"
 	/* Connecting a table declares its columns, which is not allowed any more when questions are asked. */
-	"SELECT 1 FROM samples(0, 0), frames(0, 0), listing;";
+	"SELECT 1 FROM samples(0, 0), frames(0, 0), listing LIMIT 0;";
 
 static int allow(void *context, int action, const char *first, const char *second, const char *database,
 		 const char *trigger)
@@ -162,14 +162,14 @@ int store_ask(struct store *store, const struct store_question *question)
 	if (question->timeout_ns)
 		tables.until_ns = clock_ns(CLOCK_MONOTONIC) + question->timeout_ns;
 	err = err ? err : store_begin(store);
-	if (err)
-		return err;
-	sqlite3_progress_handler(store->db, STEPS_BETWEEN, is_late, &tables);
-	sqlite3_set_authorizer(store->db, allow, NULL);
-	err = ask(&tables, question);
-	sqlite3_set_authorizer(store->db, NULL, NULL);
-	sqlite3_progress_handler(store->db, 0, NULL, NULL);
-	store_end(store);
+	if (!err) {
+		sqlite3_progress_handler(store->db, STEPS_BETWEEN, is_late, &tables);
+		sqlite3_set_authorizer(store->db, allow, NULL);
+		err = ask(&tables, question);
+		sqlite3_set_authorizer(store->db, NULL, NULL);
+		sqlite3_progress_handler(store->db, 0, NULL, NULL);
+		store_end(store);
+	}
 	sqlite3_exec(store->db,
 		     "DROP VIEW temp.processes; DROP VIEW temp.functions; DROP VIEW temp.minutes;"
 		     "DROP VIEW temp.windows",

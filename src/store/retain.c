@@ -75,7 +75,7 @@ static int remove_old(struct store *store)
 static int remove_events(struct store *store)
 {
 	int64_t bytes = 0;
-	int err = sql_number(store->db, &bytes, 0, "SELECT sum(bytes) FROM event", "");
+	int err = sql_number(store->db, &bytes, 0, "SELECT CAST(total(bytes) AS INTEGER) FROM event", "");
 
 	if (err || (uint64_t)bytes <= store->options.event_bytes)
 		return err;
@@ -135,7 +135,7 @@ int store_retain(struct store *store)
 
 int store_tend(struct store *store)
 {
-	int done = store_add_hour(store);
+	int done = store_add_hour(store), more = done > 0 ? 0 : store_retain(store);
 
-	return done ? done : store_retain(store);
+	return more ? more : done;
 }

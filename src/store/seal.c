@@ -39,7 +39,7 @@ static int read_last(struct store *store, const char *boot, struct last *ret)
 	autostatement sqlite3_stmt *rows = NULL;
 	int err = sql_begin(store->db, &rows,
 			    "SELECT w.sequence, w.mono_us, w.end_ns, w.age_ns, e.boot = ? FROM window w"
-			    " JOIN era e ON e.id = w.era ORDER BY w.sequence DESC LIMIT 1",
+			    " LEFT JOIN era e ON e.id = w.era ORDER BY w.sequence DESC LIMIT 1",
 			    "t", boot);
 
 	*ret = (struct last){ 0 };
@@ -48,6 +48,8 @@ static int read_last(struct store *store, const char *boot, struct last *ret)
 	if (err <= 0)
 		return err;
 	ret->sequence = sqlite3_column_int64(rows, 0);
+	if (ret->sequence < 1 || ret->sequence > INT64_MAX / 2)
+		return fail_plain(-EBADMSG, "store: a window is damaged");
 	ret->mono_us = (uint64_t)sqlite3_column_int64(rows, 1);
 	ret->end = (uint64_t)sqlite3_column_int64(rows, 2);
 	ret->age_ns = (uint64_t)sqlite3_column_int64(rows, 3);
@@ -115,10 +117,11 @@ static int choose_era(struct store *store, const struct profile *window, const c
 
 	err = err ? err : sql_number(store->db, &first, 0, "SELECT first FROM era WHERE id = ?", "i", era);
 	err = err ? err : same_era(store, window, boot, era, &same);
-	if (!err && same && sequence - first < ERA_WINDOWS) {
+	if (!err && same && (uint64_t)sequence - (uint64_t)first < ERA_WINDOWS) {
 		err = store_load_dict(store, era);
 		if (!err && dict_memory(store->dict) < ERA_MEMORY)
 			return 0;
+		err = err == -EBADMSG ? 0 : err; /* with a dictionary that is damaged nothing can go on */
 	}
 	return err ? err : begin_era(store, window, boot, sequence);
 }

@@ -107,6 +107,8 @@ static int code_body(struct coder *coder, struct window *window)
 	if (!models)
 		return fail(-ENOMEM, "store: an hour");
 	for (size_t g = 0; g < window->groups_len; g++) {
+		for (uint32_t i = 0; i < window->groups[g].rows && !coder->bad; i++)
+			row[i].who = window->groups[g].who;
 		code_stacks(coder, models, row, window->groups[g].rows);
 		code_values(coder, models, row, window->groups[g].rows);
 		row += window->groups[g].rows;
@@ -141,17 +143,13 @@ static bool sums_are_right(const struct window *window)
 int sum_read_body(struct window *window, const void *data, size_t len)
 {
 	struct coder coder;
-	struct window_row *row;
 	int err;
 
 	if (window->rows_len > ROWS_MAX || window->rows_len / ROWS_PER_BYTE > len)
 		return fail_plain(-EBADMSG, "store: an hour is damaged");
-	window->rows = row = calloc(window->rows_len + 1, sizeof(*window->rows));
-	if (!row)
+	window->rows = calloc(window->rows_len + 1, sizeof(*window->rows));
+	if (!window->rows)
 		return fail(-ENOMEM, "store: an hour");
-	for (size_t g = 0; g < window->groups_len; g++)
-		for (uint32_t i = 0; i < window->groups[g].rows; i++)
-			(row++)->who = window->groups[g].who;
 	coder_read(&coder, data, len);
 	err = code_body(&coder, window);
 	return err || sums_are_right(window) ? err : fail_plain(-EBADMSG, "store: an hour is damaged");

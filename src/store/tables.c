@@ -453,7 +453,7 @@ static struct store_range time_of(const struct cursor_of_table *cursor)
 	const struct store_row *row = &cursor->rows[cursor->row];
 	uint64_t minute = row->range.from / MINUTE * MINUTE;
 
-	if (cursor->detail != STORE_MINUTE || row->level != STORE_WINDOW)
+	if (cursor->detail != STORE_MINUTE || row->level == STORE_HOUR)
 		return row->range;
 	return (struct store_range){ minute, minute + MINUTE };
 }

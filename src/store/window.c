@@ -237,6 +237,8 @@ static void take_groups(struct cursor *cursor, struct window *ret)
 	for (size_t i = 0; i < ret->groups_len; i++) {
 		ret->groups[i].rows = take_u32(cursor);
 		rows += ret->groups[i].rows;
+		if (!ret->groups[i].rows)
+			cursor->bad = 1;
 	}
 	for (size_t i = 0; i < ret->groups_len; i++)
 		ret->groups[i].sum = cursor_varint(cursor);
@@ -293,7 +295,7 @@ static bool take_values(struct cursor *cursor, struct window *window)
 
 		for (uint32_t i = 0; i < window->groups[g].rows; i++, at++) {
 			window->rows[at].value = cursor_varint(cursor);
-			right = span_add(&sum, window->rows[at].value) && right;
+			right = window->rows[at].value && span_add(&sum, window->rows[at].value) && right;
 		}
 		right = sum == window->groups[g].sum && right;
 	}

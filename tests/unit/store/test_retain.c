@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include "store/parts.h"
@@ -172,6 +173,68 @@ static void test_damaged(void **state)
 	history_remove(folder);
 }
 
+/* One window that cannot be read is lost, and said to be; all others become hours, each with its own events. */
+static void test_damaged_window(void **state)
+{
+	char *folder = history_folder();
+	struct store *store = open_store(folder, 0, 0, 10 << 20);
+	const struct store_range always = { 0, INT64_MAX };
+	const unsigned int lost = 49, windows = 2 * PER_HOUR;
+	struct store_gap *gaps;
+	size_t gaps_len;
+
+	(void)state;
+	for (unsigned int n = 0; n < windows; n++)
+		assert_int_equal(history_seal(store, n), 0);
+	assert_int_equal(sql_script(store->db, "UPDATE window SET body = x'00' WHERE sequence = 50"), 0);
+	tend(store);
+	assert_int_equal(history_ask(store, 0, windows), history_expect(0, windows) - history_total(lost));
+	for (unsigned int n = lost - 5; n < lost + 5; n++) {
+		const struct store_range half = { HISTORY_WALL + n * HISTORY_STEP,
+						  HISTORY_WALL + n * HISTORY_STEP + HISTORY_STEP / 2 };
+		struct profile *profile;
+
+		assert_int_equal(history_ask(store, n, n + 1), n == lost ? 0 : history_total(n));
+		assert_int_equal(store_query(store, &half, NULL, &profile, NULL), 0);
+		assert_int_equal(history_sum(profile), n == lost ? 0 : (HISTORY_BASE + n + 1) / 2);
+		profile_free(profile);
+	}
+	assert_int_equal(store_gaps(store, &always, &gaps, &gaps_len), 0);
+	assert_int_equal(gaps_len, 1);
+	assert_string_equal(gaps[0].why, "damaged");
+	assert_int_equal(gaps[0].range.from, HISTORY_WALL + lost * HISTORY_STEP);
+	assert_int_equal(gaps[0].value, history_total(lost));
+	free(gaps);
+	store_free(store);
+	history_remove(folder);
+}
+
+/* Rows that say what cannot be are refused, by who asks and by who writes. */
+static void test_impossible(void **state)
+{
+	static const char *const damages[] = { "UPDATE hour SET era = 0", "UPDATE hour SET last = last + 1",
+					       "UPDATE hour SET spans = x''",
+					       "UPDATE hour SET first = 9223372036854775807" };
+	const struct store_range part = { HISTORY_WALL + 5 * HISTORY_STEP, HISTORY_WALL + 9 * HISTORY_STEP };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		char *folder = history_folder();
+		struct store *store = open_store(folder, 0, 0, 0);
+		struct profile *profile;
+
+		for (unsigned int n = 0; n < PER_HOUR + 1; n++)
+			assert_int_equal(history_seal(store, n), 0);
+		tend(store);
+		assert_int_equal(sql_script(store->db, damages[i]), 0);
+		assert_int_equal(store_query(store, &part, NULL, &profile, NULL), -EBADMSG);
+		assert_int_equal(sql_script(store->db, "UPDATE window SET sequence = 9223372036854775807"), 0);
+		assert_int_equal(history_seal(store, PER_HOUR + 1), -EBADMSG);
+		store_free(store);
+		history_remove(folder);
+	}
+}
+
 /* Of events the newest stay; what a range is cut by them says so. */
 static void test_events(void **state)
 {
@@ -227,8 +290,14 @@ static void test_dictionaries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_age),    cmocka_unit_test(test_bytes),        cmocka_unit_test(test_clock_is_set),
-		cmocka_unit_test(test_events), cmocka_unit_test(test_dictionaries), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_age),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_clock_is_set),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_dictionaries),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_damaged_window),
+		cmocka_unit_test(test_impossible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

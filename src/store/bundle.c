@@ -678,25 +678,6 @@ static int deal_rows(struct bundle *bundle, const struct window *sum, const stru
 	return 0;
 }
 
-static bool sums_are_right(const struct bundle *bundle)
-{
-	for (size_t i = 0; i < bundle->len; i++) {
-		const struct window *window = &bundle->windows[i];
-		const struct window_row *row = window->rows;
-
-		for (size_t g = 0; g < window->groups_len; g++) {
-			uint64_t sum = 0;
-
-			for (uint32_t r = 0; r < window->groups[g].rows; r++, row++)
-				if (!span_add(&sum, row->value))
-					return false;
-			if (!window->groups[g].rows || sum != window->groups[g].sum)
-				return false;
-		}
-	}
-	return true;
-}
-
 int bundle_read_bodies(struct bundle *bundle, const struct window *sum, const void *data, size_t len)
 {
 	struct turns turns = { 0 };
@@ -706,8 +687,8 @@ int bundle_read_bodies(struct bundle *bundle, const struct window *sum, const vo
 	err = err ? err : make_rows(sum, &places);
 	err = err ? err : read_places(sum, &turns, data, len, &places);
 	err = err ? err : deal_rows(bundle, sum, &turns, &places);
-	if (!err && !sums_are_right(bundle))
-		err = -ERANGE;
+	for (size_t i = 0; i < bundle->len && !err; i++)
+		err = window_adds_up(&bundle->windows[i]) ? 0 : -ERANGE;
 	free_turns(&turns);
 	free_places(&places);
 	return err == -ERANGE ? damaged() : err ? no_memory() : 0;

@@ -15,7 +15,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
-#include "base/span.h"
 #include "store/coder.h"
 #include "store/window.h"
 
@@ -124,22 +123,6 @@ int sum_body(struct window *window, struct buf *ret)
 	return code_body(&coder, window);
 }
 
-static bool sums_are_right(const struct window *window)
-{
-	const struct window_row *row = window->rows;
-
-	for (size_t g = 0; g < window->groups_len; g++) {
-		uint64_t sum = 0;
-
-		for (uint32_t i = 0; i < window->groups[g].rows; i++, row++)
-			if (!span_add(&sum, row->value))
-				return false;
-		if (sum != window->groups[g].sum)
-			return false;
-	}
-	return true;
-}
-
 int sum_read_body(struct window *window, const void *data, size_t len)
 {
 	struct coder coder;
@@ -152,5 +135,5 @@ int sum_read_body(struct window *window, const void *data, size_t len)
 		return fail(-ENOMEM, "store: an hour");
 	coder_read(&coder, data, len);
 	err = code_body(&coder, window);
-	return err || sums_are_right(window) ? err : fail_plain(-EBADMSG, "store: an hour is damaged");
+	return err || window_adds_up(window) ? err : fail_plain(-EBADMSG, "store: an hour is damaged");
 }

@@ -285,27 +285,25 @@ static void take_stacks(struct cursor *cursor, struct window *window)
 	}
 }
 
-static bool take_values(struct cursor *cursor, struct window *window)
+bool window_adds_up(const struct window *window)
 {
-	size_t at = 0;
-	bool right = true;
+	const struct window_row *row = window->rows;
 
 	for (size_t g = 0; g < window->groups_len; g++) {
 		uint64_t sum = 0;
 
-		for (uint32_t i = 0; i < window->groups[g].rows; i++, at++) {
-			window->rows[at].value = cursor_varint(cursor);
-			right = window->rows[at].value && span_add(&sum, window->rows[at].value) && right;
-		}
-		right = sum == window->groups[g].sum && right;
+		for (uint32_t i = 0; i < window->groups[g].rows; i++, row++)
+			if (!row->value || !span_add(&sum, row->value))
+				return false;
+		if (!window->groups[g].rows || sum != window->groups[g].sum)
+			return false;
 	}
-	return right;
+	return true;
 }
 
 int window_read_body(struct window *window, const void *data, size_t len)
 {
 	struct cursor cursor = cursor_of(data, len);
-	bool right;
 
 	if (window->rows_len > len / ROW_LEAST)
 		return damaged();
@@ -313,8 +311,9 @@ int window_read_body(struct window *window, const void *data, size_t len)
 	if (!window->rows)
 		return fail(-ENOMEM, "store: window");
 	take_stacks(&cursor, window);
-	right = take_values(&cursor, window);
-	return cursor.bad || cursor_left(&cursor) || !right ? damaged() : 0;
+	for (size_t i = 0; i < window->rows_len; i++)
+		window->rows[i].value = cursor_varint(&cursor);
+	return cursor.bad || cursor_left(&cursor) || !window_adds_up(window) ? damaged() : 0;
 }
 
 int window_read_events(struct window *window, const void *data, size_t len)

@@ -8,6 +8,7 @@
 #ifndef WICK_STORE_WINDOW_H
 #define WICK_STORE_WINDOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,6 +61,9 @@ int window_copy(const struct window *from, struct window *ret); /* without event
 
 /* Sorts the rows, adds up equal ones, and makes the groups of them. 0, -ENOMEM, or -EOVERFLOW. */
 int window_arrange(struct window *window);
+
+/* Whether each group has rows, each row a value, and they are the sums that the groups say. */
+bool window_adds_up(const struct window *window);
 
 /* Columns of what is arranged. */
 void window_head(const struct window *window, struct buf *ret);

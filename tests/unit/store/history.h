@@ -7,6 +7,7 @@
 #ifndef WICK_TESTS_HISTORY_H
 #define WICK_TESTS_HISTORY_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,17 @@ static inline void history_meta(struct profile *profile, unsigned int n)
 	meta->cpus = 2;
 	meta->unit = profile_string(profile, "samples");
 	meta->host = profile_string(profile, "here");
+}
+
+/* All that there is to do; 0, or what went wrong: -ELOOP if it does not end. */
+static inline int history_tend(struct store *store)
+{
+	int steps = 0, done;
+
+	while ((done = store_tend(store)) > 0)
+		if (++steps == 100000)
+			return -ELOOP;
+	return done;
 }
 
 static inline uint64_t history_total(unsigned int n)

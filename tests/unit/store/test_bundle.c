@@ -246,7 +246,6 @@ static void test_bound(void **state)
 					       .keep_ns = 15 * HISTORY_STEP };
 	const struct store_options keeping = { .folder = folder, .event_bytes = 10 << 20 };
 	struct store *store;
-	int done;
 
 	(void)state;
 	assert_non_null(folder);
@@ -254,9 +253,7 @@ static void test_bound(void **state)
 	for (unsigned int n = 0; n < PER_HOUR + 20; n++)
 		assert_int_equal(history_seal(store, n), 0);
 	assert_answers(store);
-	while ((done = store_tend(store)) > 0)
-		;
-	assert_int_equal(done, 0);
+	assert_int_equal(history_tend(store), 0);
 	assert_int_equal(number_of(store, "SELECT parts FROM hour WHERE detail = 0 AND first = 1"), PER_HOUR);
 	assert_int_equal(number_of(store, "SELECT count(*) FROM window"), 20);
 	assert_int_equal(number_of(store, "SELECT rows FROM sizes WHERE what = 'windows'"), PER_HOUR + 20);
@@ -265,9 +262,7 @@ static void test_bound(void **state)
 
 	/* Then the windows go: of them come minutes, which then go as well. */
 	assert_int_equal(store_open(&store, &options), 0);
-	while ((done = store_tend(store)) > 0)
-		;
-	assert_int_equal(done, 0);
+	assert_int_equal(history_tend(store), 0);
 	assert_int_equal(number_of(store, "SELECT parts FROM hour WHERE detail = 1"), PER_HOUR / 6);
 	assert_int_equal(number_of(store, "SELECT count(*) FROM event WHERE window <= 360"), 0);
 	assert_int_equal(history_ask(store, 0, PER_HOUR), history_expect(0, PER_HOUR));

@@ -22,7 +22,6 @@
 
 #define PER_HOUR 360
 #define HOUR (3600 * HISTORY_SEC)
-#define STEPS_MAX 100000
 #define NOISE 40
 
 static struct store *open_store(const char *folder, uint64_t keep_ns, uint64_t keep_bytes, uint64_t event_bytes)
@@ -35,15 +34,6 @@ static struct store *open_store(const char *folder, uint64_t keep_ns, uint64_t k
 	assert_non_null(folder);
 	assert_int_equal(store_open(&store, &options), 0);
 	return store;
-}
-
-static void tend(struct store *store)
-{
-	int steps = 0, done;
-
-	while ((done = store_tend(store)) > 0)
-		assert_true(++steps < STEPS_MAX);
-	assert_int_equal(done, 0);
 }
 
 static uint64_t rows_of(struct store *store, unsigned int first, unsigned int end)
@@ -66,7 +56,7 @@ static void test_age(void **state)
 	(void)state;
 	for (unsigned int n = 0; n < windows; n++)
 		assert_int_equal(history_seal(store, n), 0);
-	tend(store);
+	assert_int_equal(history_tend(store), 0);
 	/* Windows for one hour, minutes for four, hours for sixteen. */
 	assert_int_equal(history_ask(store, 0, windows), history_expect(0, windows));
 	assert_int_equal(history_ask(store, windows - PER_HOUR, windows), history_expect(windows - PER_HOUR, windows));
@@ -116,7 +106,7 @@ static void test_bytes(void **state)
 		if (n % 60 == 59) {
 			assert_int_equal(store_bytes(store, &bytes), 0);
 			most = bytes > most ? bytes : most;
-			tend(store);
+			assert_int_equal(history_tend(store), 0);
 			assert_int_equal(store_bytes(store, &bytes), 0);
 			assert_true(bytes <= limit);
 		}
@@ -145,7 +135,7 @@ static void test_clock_is_set(void **state)
 		assert_int_equal(store_seal(store, window, HISTORY_BOOT, NULL), 0);
 		profile_free(window);
 	}
-	tend(store);
+	assert_int_equal(history_tend(store), 0);
 	assert_int_equal(rows_of(store, 1, 5), 4);
 	assert_int_equal(history_ask(store, 0, 50), history_expect(0, 50));
 	store_free(store);
@@ -161,11 +151,11 @@ static void test_damaged(void **state)
 	(void)state;
 	for (unsigned int n = 0; n < PER_HOUR + 1; n++)
 		assert_int_equal(history_seal(store, n), 0);
-	tend(store);
+	assert_int_equal(history_tend(store), 0);
 	assert_int_equal(sql_script(store->db, "UPDATE hour SET bodies = x'00'"), 0);
 	for (unsigned int n = PER_HOUR + 1; n < 3 * PER_HOUR; n++)
 		assert_int_equal(history_seal(store, n), 0);
-	tend(store);
+	assert_int_equal(history_tend(store), 0);
 	assert_int_equal(history_ask(store, 0, 3 * PER_HOUR), history_expect(0, 3 * PER_HOUR));
 	assert_int_equal(rows_of(store, 0, PER_HOUR), 1);
 	assert_int_equal(rows_of(store, 6, 12), 0); /* no minutes */
@@ -187,7 +177,7 @@ static void test_damaged_window(void **state)
 	for (unsigned int n = 0; n < windows; n++)
 		assert_int_equal(history_seal(store, n), 0);
 	assert_int_equal(sql_script(store->db, "UPDATE window SET body = x'00' WHERE sequence = 50"), 0);
-	tend(store);
+	assert_int_equal(history_tend(store), 0);
 	assert_int_equal(history_ask(store, 0, windows), history_expect(0, windows) - history_total(lost));
 	for (unsigned int n = lost - 5; n < lost + 5; n++) {
 		const struct store_range half = { HISTORY_WALL + n * HISTORY_STEP,
@@ -225,7 +215,7 @@ static void test_impossible(void **state)
 
 		for (unsigned int n = 0; n < PER_HOUR + 1; n++)
 			assert_int_equal(history_seal(store, n), 0);
-		tend(store);
+		assert_int_equal(history_tend(store), 0);
 		assert_int_equal(sql_script(store->db, damages[i]), 0);
 		assert_int_equal(store_query(store, &part, NULL, &profile, NULL), -EBADMSG);
 		assert_int_equal(sql_script(store->db, "UPDATE window SET sequence = 9223372036854775807"), 0);
@@ -248,7 +238,7 @@ static void test_events(void **state)
 	(void)state;
 	for (unsigned int n = 0; n < 100; n++)
 		assert_int_equal(history_seal(store, n), 0);
-	tend(store);
+	assert_int_equal(history_tend(store), 0);
 	assert_int_equal(store_query(store, &old, NULL, &profile, &answer), 0);
 	profile_free(profile);
 	assert_int_equal(answer.cut, 0);
@@ -276,9 +266,9 @@ static void test_dictionaries(void **state)
 		assert_int_equal(store_seal(store, window, boot, NULL), 0);
 		profile_free(window);
 		if (n % 100 == 99)
-			tend(store);
+			assert_int_equal(history_tend(store), 0);
 	}
-	tend(store);
+	assert_int_equal(history_tend(store), 0);
 	assert_int_equal(store_extent(store, &extent), 0);
 	assert_true(extent.from > HISTORY_WALL + HOUR);
 	assert_int_equal(history_ask(store, 3 * PER_HOUR - 5, 3 * PER_HOUR),

@@ -7,7 +7,7 @@
 #   wick libwick.a obj/ tests/   the ordinary build; the same under san/ (SAN=1) and static/ (STATIC=1)
 #   bpf/ gen/                    BPF objects and their skeletons, shared by all flavours
 #   fuzz/                        fuzz targets, with a library of their own
-#   progs/ static/progs/         programs for tests to profile; zoo/: those for unwinding
+#   progs/ static/progs/         programs for tests to profile; zoo/: those for unwinding; hostile/: attackers
 #   bench/                       programs for bench/run
 #   importers/                   other tools, from npm, to read what wick writes
 #   browser/                     what drives a browser in tests, and the pictures that they take
@@ -23,14 +23,14 @@ DESTDIR :=
 
 # ---- Sources. A file that is in no list is an error of `make lint`. ----
 
-BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c file.c index.c intern.c json.c json_read.c map.c opt.c sha256.c text.c when.c)
+BASE_SRCS := $(addprefix src/base/,buf.c columns.c extent.c fail.c fds.c file.c index.c intern.c json.c json_read.c map.c opt.c outpath.c rights.c sha256.c text.c when.c)
 PROFILE_SRCS := $(addprefix src/profile/,bulk.c copy.c diff.c expand.c filter.c judge.c merge.c pick.c profile.c types.c)
 ELF_SRCS := $(addprefix src/elf/,buildid.c cfi.c debugdata.c debuglink.c dwarf.c ehframe.c gopclntab.c image.c plt.c pointer.c)
-PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c place.c process.c)
-SYM_SRCS := $(addprefix src/sym/,demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
-UNWIND_SRCS := $(addprefix src/unwind/,go.c replay.c rows.c rules.c)
-WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c opener.c shelf.c protocol.c serve.c worker.c)
-COLLECT_SRCS := $(addprefix src/collect/,account.c addresses.c btf.c cgroup.c collect.c early.c files.c ingest.c jit.c kernel.c met.c missed.c name.c part.c preload.c refused.c sampler.c selftest.c \
+PROC_SRCS := $(addprefix src/proc/,cputimes.c maps.c mounts.c place.c process.c)
+SYM_SRCS := $(addprefix src/sym/,cplus.c demangle.c jitmap.c kernel.c symbols.c table.c vdso.c)
+UNWIND_SRCS := $(addprefix src/unwind/,go.c padding.c replay.c rows.c rulebook.c rules.c)
+WORKER_SRCS := $(addprefix src/worker/,confine.c fetch.c opener.c pool.c protocol.c serve.c shares.c shelf.c spawner.c worker.c)
+COLLECT_SRCS := $(addprefix src/collect/,account.c addresses.c btf.c cgroup.c cgroup_trees.c collect.c drain.c early.c files.c helpers.c ingest.c kernel.c look.c lookup.c met.c missed.c name.c name_debug.c name_jit.c origin.c part.c preload.c programs.c refused.c sampler.c selftest.c slabs.c \
 	tables.c ticks.c ways.c windows.c)
 IN_SRCS := $(addprefix src/in/,bcc.c bpftrace.c firefox.c firefox_tables.c folded.c in.c perf.c perf_head.c pprof.c pprof_proto.c source.c speedscope.c stack.c wick.c)
 OUT_SRCS := $(addprefix src/out/,advice.c bcc.c diff.c firefox.c folded.c formats.c frame.c gzip.c html.c lines.c page.c page_head.c paths.c perf.c pprof.c quality.c report.c report_callers.c \
@@ -44,7 +44,7 @@ WEB_SCRIPTS := $(addprefix src/web/,inflate.js data.js filters.js model.js trees
 # What only a server's page has, behind those
 WEB_SERVER_SCRIPTS := $(addprefix src/web/,ask.js live.js join.js ranges.js plot.js timeline.js heat.js strip.js serve.js)
 STORE_SRCS := $(addprefix src/store/,bundle.c carry.c coder.c cover.c dict.c events.c gaps.c hour.c listing.c load.c open.c query.c question.c retain.c seal.c series.c sieve.c sql.c sum.c tables.c window.c)
-HTTP_SRCS := $(addprefix src/http/,api.c curves.c guard.c kept.c kept_curves.c listen.c live.c metrics.c mhd.c query.c replay.c route.c server.c serving.c stream.c summary.c work.c)
+HTTP_SRCS := $(addprefix src/http/,api.c conns.c curves.c guard.c kept.c kept_curves.c listen.c live.c metrics.c mhd.c peer.c query.c replay.c route.c server.c serving.c stream.c summary.c work.c)
 CMD_SRCS := $(addprefix src/cmd/,ask.c child.c cmd.c completion.c convert.c diff.c filters.c input.c kept.c merge.c notify.c outputs.c profile.c profile_options.c record.c record_options.c \
 	report.c report_options.c serve.c serve_health.c serve_http.c serve_keep.c serve_link.c serve_options.c session.c sql.c svg_options.c values.c)
 MAIN_SRC := src/main.c
@@ -54,33 +54,39 @@ BPF_SRCS := src/bpf/sampler.bpf.c
 # Everything but main(): what unit tests link with.
 LIB_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(PROC_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) $(WORKER_SRCS) $(COLLECT_SRCS) $(IN_SRCS) $(OUT_SRCS) $(STORE_SRCS) $(HTTP_SRCS) $(CMD_SRCS)
 # What fuzz targets link with: the pure layers, and the decoders of the collector (no BPF, no skeletons).
-FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c $(addprefix src/store/,bundle.c coder.c dict.c sum.c window.c) $(addprefix src/http/,guard.c query.c) src/cmd/ask.c
+FUZZ_SRCS := $(BASE_SRCS) $(PROFILE_SRCS) $(ELF_SRCS) $(SYM_SRCS) $(UNWIND_SRCS) src/worker/protocol.c $(addprefix src/proc/,cputimes.c maps.c place.c) $(IN_SRCS) $(OUT_SRCS) src/collect/ingest.c src/collect/programs.c $(addprefix src/store/,bundle.c coder.c dict.c sum.c window.c) $(addprefix src/http/,guard.c query.c) src/cmd/ask.c
 
 # ---- Tests, each by its name in the folder ----
 
 # tests/unit/LAYER/test_MODULE.c, as LAYER/MODULE
-UNIT_TESTS := $(addprefix base/,buf columns extent fail file index intern json json_read map opt sha256 text when) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/replay unwind/rows unwind/rules unwind/step \
-	worker/protocol worker/shelf worker/worker $(addprefix http/,curves guard listen live metrics query replay route stream work) \
-	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/pick profile/profile profile/types collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/notify cmd/profile_options cmd/record_options cmd/serve_health out/svg out/timeline collect/ways \
+UNIT_TESTS := $(addprefix base/,budget buf columns extent fail fds file index intern json json_read map opt outpath sha256 text when) elf/buildid elf/cfi elf/ehframe elf/gopclntab elf/image proc/cputimes proc/maps proc/place sym/demangle sym/jitmap sym/kernel sym/symbols sym/vdso unwind/go unwind/padding unwind/replay unwind/rows unwind/rulebook unwind/rules unwind/step \
+	worker/protocol worker/shares worker/shelf worker/worker $(addprefix http/,conns curves guard listen live metrics peer query replay route stream work) \
+	profile/bulk profile/diff profile/expand profile/filter profile/merge profile/pick profile/profile profile/types collect/addresses collect/btf collect/ingest collect/ingest_damaged collect/missed collect/programs in/bcc in/bpftrace in/firefox in/folded in/identity in/perf in/pprof in/source in/sources in/speedscope in/wick out/out out/report out/bcc cmd/notify cmd/profile_options cmd/record_options cmd/serve_health out/svg out/timeline collect/ways \
 	store/bundle store/crash store/events store/hour store/open store/query store/retain store/seal store/series store/sum store/window
 # tests/tools/NAME.c: programs for shell tests to ask, linked with the library
-TEST_TOOLS := feed goname httpserve listframes mkprofile mkraw mkstore probe progtags replay rhythm rows storeday symname listevents windows
+TEST_TOOLS := feed goname hostilelf httpserve listframes mkprofile mkraw mkstore mutate probe progtags replay rhythm rows served storeday symname listevents windows
 # tests/fuzz/fuzz_NAME.c with the corpus tests/fuzz/corpus/NAME/
 FUZZERS := answer any ask bcc bpftrace buildid cfi cputimes demangle ehframe firefox folded gopclntab ingest jitmap json kallsyms maps perf place pprof query rows speedscope store symbols text wick
 # Shell tests that need no root
-GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/inputs.t tests/golden/kept.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/sql.t tests/golden/svg.t
+GOLDEN_TESTS := tests/golden/completion.t tests/golden/diff.t tests/golden/man.t tests/golden/report.t tests/golden/go-names.t tests/golden/hostilelf.t tests/golden/inputs.t tests/golden/kept.t tests/golden/mutations.t tests/golden/names.t tests/golden/recorded.t tests/golden/rows.t tests/golden/usage.t tests/golden/formats.t tests/golden/pprof.t tests/golden/sql.t tests/golden/svg.t
 # A server asked over the network of this machine
-HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/ask.t tests/http/crowds.t tests/http/kept.t
+HTTP_TESTS := tests/http/attacks.t tests/http/api.t tests/http/ask.t tests/http/crowds.t tests/http/kept.t tests/http/users.t
 # Other tools read what wick writes; they come from npm
 IMPORTER_TESTS := tests/importers/importers.t
 # Tests in a browser, which need no root either
 BROWSER_TESTS := tests/browser/svg.t tests/browser/page.t tests/browser/page-totals.t tests/browser/serve.t
 # Shell tests that need root; those of KERNEL_SAN_TESTS run a second time, with the sanitized program
-KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
+KERNEL_TESTS := $(addprefix tests/kernel/,accounting.t belongs.t crowds.t debuginfod.t early.t ends.t execs.t filters.t formats.t frames.t gaps.t go.t hostile.t hotplug.t idle.t jitnames.t jitter.t man.t names.t packaged.t places.t probes.t profile.t real.t \
 	refusals.t serve-page.t serve.t short.t stacks.t twins.t types.t unwind.t windows.t worker.t)
 KERNEL_SAN_TESTS := $(addprefix tests/kernel/,ends.t frames.t stacks.t)
-# Long ones, root as well: only in test-long
-LONG_TESTS := $(addprefix tests/kernel/,execs-long.t real-long.t serve-long.t)
+# Long ones, root as well, or much of the same: only in test-long
+LONG_TESTS := tests/golden/mutations-long.t $(addprefix tests/kernel/,execs-long.t real-long.t serve-long.t)
+# Attackers, run by an ordinary user, against wick as root; the long ones only in test-long
+HOSTILE_TESTS := $(addprefix tests/hostile/,capabilities.t deputy.t fuse.t labels.t names.t output.t stacks.t tables.t worker.t)
+HOSTILE_LONG_TESTS := $(addprefix tests/hostile/,fuse-each.t mixture.t)
+# tests/hostile/NAME.c: attackers, their victims, and shared objects for them to load
+HOSTILE_PROGS := aligned elves fuse jitcode killer lent raised spin stacks tidreuse watch wide
+HOSTILE_LIBS := libhidden
 # tests/progs/NAME.c: programs, and shared objects for them to load
 PROGS := shares shares-pad short execs storm exiter manymaps jit vdso names periodic crowd udpflood pidreuse exec-alpha exec-beta dl \
 	deep compat32 without hostile twins blind tempo turns
@@ -90,7 +96,7 @@ PROG_LIBS := libdla libdlb
 ZOO := plain plain-nopie plain-static plain-staticpie plain-musl plain-muslstatic plain-clang plain-fp plain-cet \
 	plain-gz plain-frames plain-gzframes plain-split exceptions exceptions-static threads threads-static signals \
 	signals-static signals-musl context vfork deep tail plt plt-cet plt-now variable realign realign-clang loads \
-	edges clock assembly rust go
+	edges clock assembly gaps rust go
 ZOO_LIBS := libtiny libloaded libassembly
 # What of them goes to the machines of tests/vm, linked statically
 STATIC_PROGS := $(filter-out dl,$(PROGS))
@@ -280,6 +286,31 @@ $(BUILD)/progs/%.so: tests/progs/%.c
 	$Qmkdir -p $(@D)
 	$Q$(prog_cc) -shared -fPIC
 
+# Attackers run in roots and name spaces without libraries; spin has a build id, so that its debug file is looked for
+HOSTILE_CC = $(CC)
+HOSTILE_CFLAGS = -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-stack-protector
+HOSTILE_LDLIBS = -lpthread -ldl
+$(BUILD)/hostile/spin $(BUILD)/hostile/elves: HOSTILE_LDLIBS = -static -Wl,--build-id
+$(BUILD)/hostile/wide: HOSTILE_CFLAGS += -fomit-frame-pointer
+$(BUILD)/hostile/raised: HOSTILE_CC = musl-gcc
+$(BUILD)/hostile/raised: HOSTILE_CFLAGS += -fomit-frame-pointer
+$(BUILD)/hostile/raised: HOSTILE_LDLIBS = -static
+
+hostile_cc = $(HOSTILE_CC) -D_GNU_SOURCE -Wall -Wextra -Itests $(HOSTILE_CFLAGS) -MMD -MP -MF $@.d -MT $@ -o $@ $<
+
+$(BUILD)/hostile/%: tests/hostile/%.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(hostile_cc) $(HOSTILE_LDLIBS)
+
+$(BUILD)/hostile/%.so: tests/hostile/%.c
+	$(prog)
+	$Qmkdir -p $(@D)
+	$Q$(hostile_cc) -shared -fPIC -Wl,--build-id
+
+HOSTILE_FILES := $(HOSTILE_PROGS:%=$(BUILD)/hostile/%) $(HOSTILE_LIBS:%=$(BUILD)/hostile/%.so)
+-include $(HOSTILE_FILES:%=%.d)
+
 PROG_FILES := $(PROGS:%=$(BUILD)/progs/%) $(PROG_LIBS:%=$(BUILD)/progs/%.so)
 BENCH_FILES := $(BENCH_PROGS:%=$(BUILD)/bench/%)
 VM_FILES := $(BUILD)/static/wick $(BUILD)/static/tests/tools/progtags $(STATIC_PROGS:%=$(BUILD)/static/progs/%)
@@ -341,6 +372,8 @@ $(BUILD)/zoo/plt $(BUILD)/zoo/plt-cet $(BUILD)/zoo/plt-now: ZOO_LDLIBS += $(BUIL
 $(BUILD)/zoo/assembly: $(BUILD)/zoo/libassembly.so
 $(BUILD)/zoo/assembly: ZOO_LDLIBS += $(BUILD)/zoo/libassembly.so -Wl,-rpath,'$$ORIGIN' tests/unwind/zoo/assembly.S
 $(BUILD)/zoo/assembly: tests/unwind/zoo/assembly.S
+$(BUILD)/zoo/gaps: ZOO_LDLIBS += tests/unwind/zoo/gaps.S
+$(BUILD)/zoo/gaps: tests/unwind/zoo/gaps.S
 $(BUILD)/zoo/exceptions $(BUILD)/zoo/exceptions-static: ZOO_CC = g++
 $(BUILD)/zoo/edges: ZOO_CFLAGS += -fno-toplevel-reorder -falign-functions=1
 $(BUILD)/zoo/realign $(BUILD)/zoo/realign-clang: ZOO_CFLAGS += -Wno-psabi
@@ -373,7 +406,7 @@ $(BUILD)/zoo/go: tests/unwind/zoo/go/main.go tests/unwind/zoo/zoo.h
 # ---- looked for, and tests must not share the machine with a compiler.
 
 .PHONY: all run test test-long check lint format bench fuzz install clean distclean help
-.PHONY: check-san check-unit check-golden check-http check-browser check-importers check-fuzz check-kernel check-long check-vm check-vm-all check-systemd test-build
+.PHONY: check-san check-unit check-golden check-http check-browser check-importers check-fuzz check-kernel check-hostile check-long check-vm check-vm-all check-systemd test-build
 
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -406,9 +439,10 @@ test:
 	$(AGAIN) $(PARALLEL) lint
 	$(AGAIN) $(PARALLEL) --output-sync=target check-vm check-browser check check-san check-importers
 	$(AGAIN) check-kernel
+	$(AGAIN) check-hostile
 	$(AGAIN) SAN=1 KERNEL_TESTS='$(KERNEL_SAN_TESTS)' check-kernel
 
-test-build: $(BUILD)/wick $(BUILD)/san/wick $(FUZZ_FILES) $(PROG_FILES) $(ZOO_FILES) $(BENCH_FILES) $(VM_FILES)
+test-build: $(BUILD)/wick $(BUILD)/san/wick $(FUZZ_FILES) $(PROG_FILES) $(HOSTILE_FILES) $(ZOO_FILES) $(BENCH_FILES) $(VM_FILES)
 test-build: $(UNIT_NAMES:%=$(BUILD)/tests/unit/%) $(UNIT_NAMES:%=$(BUILD)/san/tests/unit/%)
 test-build: $(TEST_TOOLS:%=$(BUILD)/tests/tools/%) $(TEST_TOOLS:%=$(BUILD)/san/tests/tools/%)
 
@@ -417,6 +451,7 @@ test-long: test
 	$(AGAIN) check-vm-all
 	$(AGAIN) check-systemd
 	$(AGAIN) check-long
+	$(AGAIN) HOSTILE_TESTS='$(HOSTILE_LONG_TESTS)' check-hostile
 	$(AGAIN) fuzz
 
 ## check: the tests that need no root
@@ -428,7 +463,7 @@ check-san:
 check-unit: $(UNIT_FILES)
 	$Q$(TEST_ENV) tests/run unit $^
 
-check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES)
+check-golden: $O/wick $(TOOL_FILES) $(PROG_FILES) $(BUILD)/zoo/go
 	$Q$(TEST_ENV) tests/run golden $(GOLDEN_TESTS)
 
 check-http: $O/wick $(TOOL_FILES)
@@ -454,7 +489,10 @@ check-fuzz: $(FUZZ_FILES)
 check-kernel: $O/wick $(PROG_FILES) $(ZOO_FILES) $(TOOL_FILES)
 	$Q$(SUDO) env $(TEST_ENV) tests/run kernel $(KERNEL_TESTS)
 
-check-long: $O/wick $(PROG_FILES) $(TOOL_FILES)
+check-hostile: $O/wick $(HOSTILE_FILES) $(PROG_FILES) $(ZOO_FILES) $(TOOL_FILES)
+	$Q$(SUDO) env $(TEST_ENV) HOSTILE_SECONDS="$$HOSTILE_SECONDS" tests/run hostile $(HOSTILE_TESTS)
+
+check-long: $O/wick $(PROG_FILES) $(TOOL_FILES) $(BUILD)/zoo/go
 	$Q$(SUDO) env $(TEST_ENV) tests/run long $(LONG_TESTS)
 
 check-vm: $(VM_FILES)
@@ -494,8 +532,9 @@ lint-%: export LINT_EMBEDDED = $(EMBEDDED) $(WEB_SCRIPTS) $(WEB_SERVER_SCRIPTS)
 lint-%: export LINT_BPF_SRCS = $(BPF_SRCS)
 lint-%: export LINT_TEST_SRCS = $(TEST_SRCS)
 lint-%: export LINT_PROG_SRCS = $(PROGS:%=tests/progs/%.c) $(PROG_LIBS:%=tests/progs/%.c)
+lint-%: export LINT_HOSTILE_SRCS = $(HOSTILE_PROGS:%=tests/hostile/%.c) $(HOSTILE_LIBS:%=tests/hostile/%.c)
 lint-%: export LINT_ZOO = $(ZOO) $(ZOO_LIBS)
-lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(HTTP_TESTS) $(BROWSER_TESTS) $(IMPORTER_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) tests/fuzz/corpus.t
+lint-%: export LINT_TESTS = $(GOLDEN_TESTS) $(HTTP_TESTS) $(BROWSER_TESTS) $(IMPORTER_TESTS) $(KERNEL_TESTS) $(LONG_TESTS) $(HOSTILE_TESTS) $(HOSTILE_LONG_TESTS) tests/fuzz/corpus.t
 lint-%: export LINT_BUILD = $(BUILD)
 lint-%: export LINT_GCC = $(CC)
 lint-%: export LINT_CLANG = $(CLANG)

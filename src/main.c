@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/rights.h"
 #include "cmd/cmd.h"
 #include "cmd/completion.h"
 
@@ -55,8 +56,11 @@ int main(int argc, char **argv)
 	const struct command *command;
 	const char *name = argc > 1 ? argv[1] : NULL;
 
-	mallopt(M_MMAP_THRESHOLD, LARGE); /* without it, what is freed of large tables stays with the process */
-	signal(SIGPIPE, SIG_IGN);         /* a reader that leaves is an error of the write, said like any other */
+	mallopt(M_MMAP_THRESHOLD, LARGE);   /* without it, what is freed of large tables stays with the process */
+	signal(SIGPIPE, SIG_IGN);           /* a reader that leaves is an error of the write, said like any other */
+	command = name ? find(name) : NULL; /* before anything is read, help and versions too */
+	if (!(command && command->samples) && rights_drop())
+		return command_failed(EXIT_MACHINE);
 	if (!name)
 		return help(stderr);
 	if (!strcmp(name, "--version") || !strcmp(name, "version"))

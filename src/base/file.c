@@ -3,7 +3,8 @@
  * Small files read whole; outputs written whole or not at all. In: paths from the user. Out: bytes, or a file that
  * appears under its name complete. Invariant of an output: after the first failed write nothing more is written, and
  * until output_commit succeeds the target is what it was; only things that cannot be replaced (devices, FIFOs, standard
- * output) are written as the bytes come.
+ * output) are written as the bytes come. All is done relative to the folder that was opened first, with the rights of
+ * the user, and no file is ever given to another owner.
  */
 #include "base/file.h"
 
@@ -22,10 +23,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
+#include "base/outpath.h"
+#include "base/rights.h"
 
 #define READ_SIZE 16384
 #define PENDING_SIZE 65536
-#define LINKS_MAX 40 /* as many as the kernel follows */
 #define TEMP_MARK ".wick-"
 #define TEMP_RANDOM 6
 #define TEMP_TRIES 100
@@ -33,12 +35,12 @@
 
 struct output {
 	int fd;
-	int err;       /* of the first write that failed */
-	bool standard; /* the descriptor is not ours to close */
-	char *path;    /* as the user wrote it, for messages */
-	char *target;  /* the file to replace, links followed; NULL if written directly */
-	bool nameless; /* what will replace it has no name yet */
-	char *temp;    /* the name of what will replace it; NULL when there is nothing to clean up */
+	int err;              /* of the first write that failed */
+	bool standard;        /* the descriptor is not ours to close */
+	char *path;           /* as the user wrote it, for messages */
+	struct outpath place; /* of the file to make or to replace, links followed */
+	bool nameless;        /* what will replace it has no name yet */
+	char *temp;           /* the name of what will replace it, beside it; NULL when there is nothing to clean up */
 	size_t pending_len;
 	char pending[PENDING_SIZE];
 };
@@ -114,53 +116,10 @@ static int output_fail(const struct output *output, int err)
 	return fail(err, "writing '%s'", output->path);
 }
 
-/* `name` as seen from the folder of `path`; NULL if memory is out. */
-static char *beside(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-	struct buf joined = { 0 };
-
-	if (slash && name[0] != '/')
-		buf_add(&joined, path, (size_t)(slash + 1 - path));
-	buf_adds(&joined, name);
-	if (buf_error(&joined))
-		buf_free(&joined);
-	return joined.data;
-}
-
-/* The file that writing to `path` would reach, whether it exists or not. */
-static int follow_links(const char *path, char **ret)
-{
-	autofree char *at = strdup(path);
-
-	for (int hops = 0; at && hops < LINKS_MAX; hops++) {
-		char link[PATH_MAX];
-		ssize_t len = readlink(at, link, sizeof(link));
-		char *next;
-
-		if (len < 0 && (errno == EINVAL || errno == ENOENT)) {
-			*ret = at;
-			at = NULL;
-			return 0;
-		}
-		if (len < 0)
-			return -errno;
-		if ((size_t)len >= sizeof(link))
-			return -ENAMETOOLONG;
-		link[len] = '\0';
-		next = beside(at, link);
-		free(at);
-		at = next;
-	}
-	return at ? -ELOOP : -ENOMEM;
-}
-
 /* A name for the temporary file: hidden, telling what it is, new each time. */
-static int temp_name(const char *target, char **ret)
+static int temp_name(const char *base, char **ret)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32: a byte's low bits choose evenly */
-	const char *slash = strrchr(target, '/');
-	const char *base = slash ? slash + 1 : target;
 	int room = NAME_MAX - 1 - (int)strlen(TEMP_MARK) - TEMP_RANDOM;
 	unsigned char dice[TEMP_RANDOM];
 	char name[NAME_MAX + 1];
@@ -172,7 +131,7 @@ static int temp_name(const char *target, char **ret)
 	for (int i = 0; i < TEMP_RANDOM; i++)
 		name[len++] = letters[dice[i] % 32];
 	name[len] = '\0';
-	*ret = beside(target, name);
+	*ret = strdup(name);
 	return *ret ? 0 : -ENOMEM;
 }
 
@@ -183,10 +142,9 @@ static void proc_name(int fd, char name[PROC_NAME])
 }
 
 /* A file in the target's folder that has no name: whatever happens to us, nothing is left of it. Not everywhere. */
-static int open_nameless(const char *target, mode_t mode)
+static int open_nameless(int folder, mode_t mode)
 {
-	autofree char *folder = beside(target, ".");
-	int fd = folder ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode) : -1;
+	int fd = openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
 	char name[PROC_NAME];
 
 	proc_name(fd, name);
@@ -201,11 +159,12 @@ static int open_named(struct output *output, mode_t mode)
 {
 	for (int i = 0; i < TEMP_TRIES; i++) {
 		autofree char *temp = NULL;
-		int err = temp_name(output->target, &temp);
+		int err = temp_name(output->place.name, &temp);
 
 		if (err)
 			return err;
-		output->fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		output->fd =
+			openat(output->place.folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 		if (output->fd >= 0) {
 			output->temp = temp;
 			temp = NULL;
@@ -217,39 +176,60 @@ static int open_named(struct output *output, mode_t mode)
 	return -EEXIST;
 }
 
-/* Makes the temporary file beside the target. `old` is the file that it will replace, or NULL. */
-static int open_temp(struct output *output, const struct stat *old)
+/*
+ * Who made the old file decided who may read it, so one of our own is replaced by one of the same group and mode. One
+ * that has other names was perhaps given this one by somebody else, where others can make names.
+ */
+static int keep_mode(const struct output *output)
 {
-	mode_t mode = old ? old->st_mode & 0777 : 0666; /* at no time open to more people than what it replaces */
+	const struct stat *old = &output->place.info;
+	mode_t mode = old->st_mode & 0777;
+	struct stat now;
+
+	if (fstat(output->fd, &now))
+		return -errno;
+	if (old->st_uid != now.st_uid || (output->place.shared && old->st_nlink > 1))
+		return 0;
+	/* The group first, because changing it may change the mode. */
+	if (old->st_gid != now.st_gid && fchown(output->fd, (uid_t)-1, old->st_gid))
+		mode &= ~(mode_t)070; /* which was meant for other people */
+	return fchmod(output->fd, mode) == 0 || errno == EPERM ? 0 : -errno;
+}
+
+/* Makes the temporary file beside the target. */
+static int open_temp(struct output *output)
+{
+	const struct outpath *place = &output->place;
+	bool exists = place->found >= 0;
+	mode_t mode = exists ? place->info.st_mode & 0777 : 0666; /* at no time open to more people than the old one */
 	int err = 0;
 
-	output->fd = open_nameless(output->target, mode);
+	/* The rename would succeed on a file that was made read-only on purpose. */
+	if (exists && faccessat(place->folder, place->name, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	output->fd = open_nameless(place->folder, mode);
 	output->nameless = output->fd >= 0;
 	if (!output->nameless)
 		err = open_named(output, mode);
-	if (err)
-		return err;
-	/* Owner first, because changing it may change the mode. Where that is not allowed the file is still written. */
-	if (old && (fchown(output->fd, old->st_uid, old->st_gid) == 0 || old->st_uid == geteuid()))
-		return fchmod(output->fd, old->st_mode & 0777) == 0 || errno == EPERM ? 0 : -errno;
-	return 0;
+	return err || !exists ? err : keep_mode(output);
 }
 
 /* The target's name if it is free; else one beside it, to be renamed. */
 static int give_name(struct output *output)
 {
+	int folder = output->place.folder;
 	char name[PROC_NAME];
 
 	proc_name(output->fd, name);
-	if (linkat(AT_FDCWD, name, AT_FDCWD, output->target, AT_SYMLINK_FOLLOW) == 0)
+	if (linkat(AT_FDCWD, name, folder, output->place.name, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
 	for (int i = 0; i < TEMP_TRIES && errno == EEXIST; i++) {
 		autofree char *temp = NULL;
-		int err = temp_name(output->target, &temp);
+		int err = temp_name(output->place.name, &temp);
 
 		if (err)
 			return err;
-		if (linkat(AT_FDCWD, name, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) == 0) {
+		if (linkat(AT_FDCWD, name, folder, temp, AT_SYMLINK_FOLLOW) == 0) {
 			output->temp = temp;
 			temp = NULL;
 			return 0;
@@ -258,48 +238,46 @@ static int give_name(struct output *output)
 	return -errno;
 }
 
-/* Can the file be replaced: is it what the links lead to, and are we meant to write it? */
-static int check_target(const char *target, const struct stat *old, bool *ret_replace)
-{
-	struct stat found;
-
-	/* A link such as /proc/PID/fd/3 leads to files that have no name any more: those are written in place. */
-	*ret_replace = stat(target, &found) == 0 && found.st_dev == old->st_dev && found.st_ino == old->st_ino;
-	/* The rename would succeed on a file that was made read-only on purpose. */
-	return faccessat(AT_FDCWD, target, W_OK, AT_EACCESS) == 0 || !*ret_replace ? 0 : -errno;
-}
-
+/* What was looked at, and not what may have its name by now. */
 static int open_direct(struct output *output)
 {
-	output->fd = open(output->path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+	char name[PROC_NAME];
+
+	proc_name(output->place.found, name);
+	output->fd = open(name, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
 	return output->fd < 0 ? -errno : 0;
+}
+
+/* The rights with which files are made and named: the user's, or those of who called sudo in his own folder. */
+static int take_rights(const struct output *output, struct rights *ret)
+{
+	if (output->place.as_sudo)
+		return rights_act_as(ret, output->place.uid, output->place.gid);
+	return rights_lower(ret);
+}
+
+static int open_place(struct output *output)
+{
+	struct rights before;
+	int err = take_rights(output, &before);
+
+	if (err)
+		return output_fail(output, err);
+	err = output->place.in_place ? open_direct(output) : open_temp(output);
+	rights_restore(&before);
+	return err ? output_fail(output, err) : 0;
 }
 
 static int open_path(struct output *output)
 {
-	size_t len = strlen(output->path);
-	bool replace = true;
-	struct stat old;
-	bool exists;
-	int err;
+	struct rights before;
+	int err = rights_lower(&before);
 
-	/* First of all, by the kernel's rules for links: it refuses those that others left in /tmp. */
-	exists = stat(output->path, &old) == 0;
-	if (!exists && errno != ENOENT)
-		return -errno;
-	if (!len)
-		return -ENOENT;
-	if (exists ? S_ISDIR(old.st_mode) : output->path[len - 1] == '/')
-		return -EISDIR;
-	if (exists && !S_ISREG(old.st_mode))
-		return open_direct(output);
-
-	err = follow_links(output->path, &output->target);
-	if (!err && exists)
-		err = check_target(output->target, &old, &replace);
 	if (err)
-		return err;
-	return replace ? open_temp(output, exists ? &old : NULL) : open_direct(output);
+		return output_fail(output, err);
+	err = outpath_find(&output->place, output->path, "writing");
+	rights_restore(&before);
+	return err ? err : open_place(output);
 }
 
 static int open_stdout(struct output *output)
@@ -307,9 +285,9 @@ static int open_stdout(struct output *output)
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
 	if (flags < 0)
-		return -errno;
+		return output_fail(output, -errno);
 	if ((flags & O_ACCMODE) == O_RDONLY)
-		return -EBADF;
+		return output_fail(output, -EBADF);
 	output->fd = STDOUT_FILENO;
 	return 0;
 }
@@ -329,14 +307,14 @@ int output_open(struct output **ret, const char *path)
 	if (!output)
 		return fail(-ENOMEM, "writing '%s'", path);
 	output->fd = -1;
+	output->place = (struct outpath){ .folder = -1, .found = -1 };
 	output->standard = means_stdout(path);
 	output->path = strdup(path);
 	if (!output->path)
-		err = -ENOMEM;
+		err = fail(-ENOMEM, "writing '%s'", path);
 	else
 		err = output->standard ? open_stdout(output) : open_path(output);
 	if (err) {
-		output_fail(output, err);
 		output_free(output);
 		return err;
 	}
@@ -383,24 +361,34 @@ static int close_output(struct output *output)
 	return fd < 0 || close(fd) == 0 ? 0 : -errno;
 }
 
-int output_commit(struct output *output)
+/* Closes what is written and puts it in its place. */
+static int put_in_place(struct output *output)
 {
-	int err = output->fd < 0 ? -EBADF : flush(output);
-	char *temp;
-	int closed;
+	int folder = output->place.folder, err = 0, closed;
 
-	if (err)
-		return output_fail(output, err);
 	/* Without this a crash soon after the rename may leave an empty file where a whole one was. */
 	if ((output->temp || output->nameless) && fsync(output->fd) < 0 && errno != EINVAL)
 		err = -errno;
 	if (!err && output->nameless)
 		err = give_name(output);
 	closed = close_output(output);
-	if (!err)
-		err = closed;
-	if (!err && output->temp && rename(output->temp, output->target) < 0)
+	err = err ? err : closed;
+	if (!err && output->temp && renameat(folder, output->temp, folder, output->place.name) < 0)
 		err = -errno;
+	return err;
+}
+
+int output_commit(struct output *output)
+{
+	int err = output->fd < 0 ? -EBADF : flush(output);
+	struct rights before;
+	char *temp;
+
+	err = err ? err : take_rights(output, &before);
+	if (err)
+		return output_fail(output, err);
+	err = put_in_place(output);
+	rights_restore(&before);
 	if (err)
 		return output_fail(output, err);
 	temp = output->temp;
@@ -412,7 +400,7 @@ int output_commit(struct output *output)
 void output_abandon(const struct output *output)
 {
 	if (output->temp)
-		unlink(output->temp);
+		unlinkat(output->place.folder, output->temp, 0);
 }
 
 void output_free(struct output *output)
@@ -422,9 +410,9 @@ void output_free(struct output *output)
 	if (output->fd >= 0 && !output->standard)
 		close(output->fd);
 	if (output->temp)
-		unlink(output->temp);
+		unlinkat(output->place.folder, output->temp, 0);
 	free(output->temp);
-	free(output->target);
+	outpath_free(&output->place);
 	free(output->path);
 	free(output);
 }

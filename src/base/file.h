@@ -18,7 +18,7 @@ int file_write_all(int fd, const void *data, size_t len);
  * An output: a path, or "-" for standard output. For a path the bytes go to a temporary file in its folder, without
  * a name where the file system can do that, that takes its name at output_commit; a path that is not a regular file (a
  * device, a FIFO) is written to directly. Opening fails early, before any work is done, when the place cannot be
- * written.
+ * written, or when others could make it mean something else: base/outpath.h has the rules.
  */
 struct output;
 

@@ -11,6 +11,9 @@
 
 #include "base/buf.h"
 
+#define ID_LENGTH 64 /* hexadecimal digits of a container's id, */
+#define ID_SHORT 12  /* of which so many are enough */
+
 static bool is_continuation(unsigned char byte)
 {
 	return (byte & 0xc0) == 0x80;
@@ -129,6 +132,21 @@ int text_u64(const char *text, uint64_t *ret)
 	}
 	*ret = value;
 	return 0;
+}
+
+size_t text_label_len(const char *text, size_t len)
+{
+	size_t user = 0;
+
+	while (user < len && text[user] >= '0' && text[user] <= '9')
+		user++;
+	user = user && user < len && text[user] == '/' ? user + 1 : 0;
+	if (len - user != ID_LENGTH)
+		return len;
+	for (size_t i = user; i < len; i++)
+		if (!memchr("0123456789abcdef", text[i], 16))
+			return len;
+	return user + ID_SHORT;
 }
 
 void text_thousands(struct buf *out, uint64_t value)

@@ -22,6 +22,9 @@ bool text_is_control(uint32_t code);
 /* Whole-string numbers: 0, or -EINVAL for anything that is not exactly a number, -ERANGE for one that does not fit. */
 int text_u64(const char *text, uint64_t *ret);
 
+/* How much of a label's value people read and write: of a container's id, alone or as UID/ID, its first 12 digits. */
+size_t text_label_len(const char *text, size_t len);
+
 /* Appends the digits. */
 void text_number(struct buf *out, uint64_t value);
 

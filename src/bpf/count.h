@@ -7,6 +7,7 @@
 #define WICK_BPF_COUNT_H
 
 #include "bpf/state.h"
+#include "bpf/user.h"
 
 /* Wakes user space only when the ring fills: it comes by itself before that on a quiet machine. */
 static __always_inline __u64 count_wakeup(void *map)
@@ -40,42 +41,83 @@ static __always_inline int count_error(int err)
 	return err == -E2BIG ? WIRE_lost_stacks : WIRE_lost_error;
 }
 
-/* Makes sure that user space has the stack. 0, or the counter of what went wrong. */
-static __always_inline int count_send(__u64 id, void *record, __u64 len)
+/* Takes room for one more stack before it is sent: what has no room must cost user space nothing. */
+static __always_inline int count_take_room(__u64 id, __u64 user, struct wire_usage *usage)
 {
-	__u32 one = 1;
+	__u32 begun = KNOWN_BEGUN;
 	int err;
 
-	if (bpf_map_lookup_elem(&known, &id))
+	if (!WIRE_USER_MAY(user, usage ? usage->stacks : 0, session.stacks, settings.max_stacks))
+		return WIRE_lost_user_stacks;
+	err = bpf_map_update_elem(&known, &id, &begun, BPF_NOEXIST);
+	if (err)
+		return err == -EEXIST ? 0 : count_error(err);
+	__sync_fetch_and_add(&session.stacks, 1);
+	if (usage)
+		__sync_fetch_and_add(&usage->stacks, 1);
+	return 0;
+}
+
+static __always_inline long count_output(struct scratch *s, bool kernel, __u64 len)
+{
+	__u64 wakeup = count_wakeup(&ring);
+
+	asm volatile("" : "+r"(len));
+	if (kernel)
+		return len > sizeof(s->kernel) + sizeof(s->kernel_frames)
+			       ? -E2BIG
+			       : bpf_ringbuf_output(&ring, &s->kernel, len, wakeup);
+	return len > sizeof(s->user) + sizeof(s->user_frames) ? -E2BIG
+							      : bpf_ringbuf_output(&ring, &s->user, len, wakeup);
+}
+
+/*
+ * Makes sure that user space has the stack. 0, or the counter of what went wrong. A stack that another CPU is sending
+ * is sent here as well: that one may fail.
+ */
+__attribute__((noinline)) int count_send(__u32 which, bool kernel, __u64 len)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct wire_usage *usage;
+	__u64 id, user;
+	__u32 *state;
+	int lost;
+
+	if (!s)
+		return WIRE_lost_error;
+	id = kernel ? s->kernel.id : s->hash;
+	state = bpf_map_lookup_elem(&known, &id);
+	if (state && *state == KNOWN_SENT)
 		return 0;
-	if (bpf_ringbuf_output(&ring, record, len, count_wakeup(&ring)))
-		return WIRE_lost_ring;
-	err = bpf_map_update_elem(&known, &id, &one, BPF_NOEXIST);
-	return !err || err == -EEXIST ? 0 : count_error(err);
+	user = user_current();
+	usage = user_usage(user);
+	if (usage && !user_may_send(user, &ring, usage->ring_bytes, settings.ring_bytes))
+		return WIRE_lost_user_ring;
+	lost = state ? 0 : count_take_room(id, user, usage);
+	if (lost)
+		return lost;
+	if (count_output(s, kernel, len))
+		return WIRE_lost_ring; /* its room stays taken: it will be sent when it is met again */
+	state = bpf_map_lookup_elem(&known, &id);
+	if (state)
+		*state = KNOWN_SENT;
+	if (usage)
+		__sync_fetch_and_add(&usage->ring_bytes, len);
+	return 0;
 }
 
 static __always_inline int count_user(struct scratch *s)
 {
-	__u64 frames = s->frames;
-
 	s->user.type = WIRE_USER_STACK;
-	s->user.count = frames;
+	s->user.count = s->frames;
 	s->user.id = s->hash;
-	asm volatile("" : "+r"(frames));
-	if (frames > WIRE_USER_FRAMES + 1)
-		return WIRE_lost_error;
-	return count_send(s->hash, &s->user, sizeof(s->user) + frames * sizeof(struct wire_frame));
+	return count_send(s->which, false, sizeof(s->user) + s->frames * sizeof(struct wire_frame));
 }
 
 static __always_inline int count_kernel(struct scratch *s)
 {
-	__u64 frames = s->kernel.count;
-
 	s->kernel.type = WIRE_KERNEL_STACK;
-	asm volatile("" : "+r"(frames));
-	if (frames > WIRE_KERNEL_FRAMES)
-		return WIRE_lost_error;
-	return count_send(s->kernel.id, &s->kernel, sizeof(s->kernel) + frames * sizeof(__u64));
+	return count_send(s->which, true, sizeof(s->kernel) + s->kernel.count * sizeof(__u64));
 }
 
 /* The place of a key among those of its CPU. */

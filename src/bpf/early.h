@@ -10,8 +10,11 @@
 #include "bpf/mapping.h"
 #include "bpf/uprobe.h"
 
-#define EARLY_LEAVES 64 /* of the maple tree: a process with more mappings keeps those at its lower addresses */
-#define EARLY_LIST 512  /* mappings, before 6.1 */
+/* Steps of steps: the verifier follows two short loops faster than a long one. */
+#define EARLY_STEPS 8
+#define EARLY_LEAVES 8 /* of the maple tree, a step: a process with more mappings keeps those at its lower addresses */
+#define EARLY_LIST 64  /* mappings, a step, before 6.1 */
+#define EARLY_RETURNS (UPROBE_DEPTH / EARLY_STEPS)
 #define EARLY_PAGE 4096
 
 struct early_room {
@@ -153,27 +156,53 @@ __attribute__((noinline)) int early_listed(__u32 which)
 	return early_add(which);
 }
 
-/* True if all of them were found: with some missing, the stack could not be followed later. */
-static __always_inline bool early_find_maps(struct scratch *s, __u32 which)
+/* The mappings of the next few leaves. 0: there are more; 2: those were all; 1: they cannot be told. */
+__attribute__((noinline)) int early_leaves(__u32 which)
 {
-	struct mm_struct *mm = (void *)s->mm;
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < EARLY_LEAVES; i++) {
+		int end = early_leaf(which);
 
+		if (end == 1 || early_leaf_maps(which))
+			return 1;
+		if (end)
+			return end;
+	}
+	return 0;
+}
+
+/* The next few mappings of the list. 1 after the last. */
+__attribute__((noinline)) int early_list(__u32 which)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < EARLY_LIST; i++)
+		if (early_listed(which))
+			return 1;
+	return 0;
+}
+
+/* True if all of them were found: with some missing, the stack could not be followed later. */
+__attribute__((noinline)) int early_find_maps(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mm_struct *mm;
+	int end = 0;
+
+	if (!s)
+		return false;
+	mm = (void *)s->mm;
 	s->early_maps = 0;
 	s->early_next = 1;
 	if (bpf_core_field_exists(mm->mm_mt)) {
-		for (int i = 0; i < EARLY_LEAVES; i++) {
-			int end = early_leaf(which);
-
-			if (end == 1 || early_leaf_maps(which))
-				return false;
-			if (end)
-				return true;
-		}
-		return false;
+#pragma clang loop unroll(disable)
+		for (int i = 0; i < EARLY_STEPS && !end; i++)
+			end = early_leaves(which);
+		return end == 2;
 	}
 	s->early_next = (__u64)BPF_CORE_READ((struct mm_struct___rb *)mm, mmap);
-	for (int i = 0; i < EARLY_LIST; i++)
-		if (early_listed(which))
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < EARLY_STEPS; i++)
+		if (early_list(which))
 			break;
 	return !s->early_next;
 }
@@ -221,37 +250,62 @@ __attribute__((noinline)) int early_return(__u32 which)
 	return 0;
 }
 
+__attribute__((noinline)) int early_returns(__u32 which)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < EARLY_RETURNS; i++)
+		if (early_return(which))
+			return 1;
+	return 0;
+}
+
 /* Sends the sample of s->key. True if user space will count it. Apart from what all other samples need. */
 __attribute__((noinline)) int early_send(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct early_room *early = early_of_cpu();
+	struct wire_usage *usage;
+	struct mm_struct *mm;
 	__u64 len;
 
 	if (!s || !early || settings.unwind != WIRE_UNWIND_AUTO || settings.no_tree)
 		return false;
+	early->head.user = user_current();
+	usage = user_usage(early->head.user);
+	if (usage && !user_may_send(early->head.user, &early_ring, usage->early_bytes, settings.early_bytes)) {
+		struct wire_counters *c = counters_of(s->generation);
+
+		if (c)
+			c->value[WIRE_note_user_early]++;
+		return false;
+	}
 	count_group(s);
 	early->head.type = WIRE_EARLY;
+	mm = (void *)s->mm;
+	early->head.stack_root = BPF_CORE_READ(mm, start_stack);
 	early->head.when = (__u64)bpf_get_smp_processor_id() << 48 | WIRE_EVENT_US(s->now / 1000);
 	early->head.key = s->key;
 	early->head.process = s->process;
 	if (task_leaf(which))
 		return false;
 	*(struct step_regs *)early->head.registers = s->regs;
-	if (!early_find_maps(s, which))
+	if (!early_find_maps(which))
 		return false;
 	early->head.maps_len = s->early_maps;
 	early->head.stack_start = early->head.registers[STEP_SP];
 	early->head.stack_len = 0;
 	early_stack(which);
 	s->uprobe_at = UPROBE_UNREAD;
-	for (int i = 0; i < UPROBE_DEPTH; i++)
-		if (early_return(which))
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < EARLY_STEPS; i++)
+		if (early_returns(which))
 			break;
 	len = early->head.stack_len;
 	asm volatile("" : "+r"(len));
 	if (len > WIRE_EARLY_STACK)
 		return false;
+	if (usage)
+		__sync_fetch_and_add(&usage->early_bytes, __builtin_offsetof(struct early_room, stack) + len);
 	return !bpf_ringbuf_output(&early_ring, early, __builtin_offsetof(struct early_room, stack) + len,
 				   BPF_RB_FORCE_WAKEUP);
 }

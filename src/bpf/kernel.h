@@ -65,6 +65,22 @@ struct ns_common {
 	unsigned int inum;
 };
 
+struct kuid___wick {
+	unsigned int val;
+};
+
+struct user_namespace {
+	struct user_namespace *parent;
+	int level;
+	struct kuid___wick owner;
+	struct ns_common ns;
+};
+
+struct cred {
+	struct kuid___wick uid;
+	struct user_namespace *user_ns;
+};
+
 struct pid_namespace {
 	struct ns_common ns;
 };
@@ -124,6 +140,7 @@ struct file;
 struct mm_struct {
 	struct maple_tree mm_mt; /* 6.1 and later */
 	struct file *exe_file;
+	unsigned long start_stack;
 };
 
 struct mm_struct___rb { /* until 6.0 */
@@ -193,6 +210,8 @@ struct path {
 
 struct super_block {
 	unsigned int s_dev;
+	unsigned long s_magic;
+	struct user_namespace *s_user_ns;
 };
 
 struct timespec64 {
@@ -201,8 +220,11 @@ struct timespec64 {
 };
 
 struct inode {
+	unsigned short i_mode;
+	struct kuid___wick i_uid;
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	unsigned int i_nlink;
 	__u32 i_generation;
 	__s64 i_size;
 	__s64 i_mtime_sec; /* 6.11 and later */
@@ -220,6 +242,14 @@ struct inode___old { /* until 6.6 */
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+};
+
+struct fdtable {
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
 };
 
 struct atomic___wick {
@@ -257,6 +287,8 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
+	const struct cred *real_cred;
+	struct files_struct *files;
 	struct uprobe_task *utask;
 	char comm[16];
 };

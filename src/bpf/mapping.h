@@ -10,6 +10,7 @@
 #include "bpf/path.h"
 #include "bpf/state.h"
 #include "bpf/task.h"
+#include "bpf/user.h"
 
 /* The maple tree, 6.1 and later: 256-byte nodes, their type in bits 3 to 6 of the pointers to them. */
 enum {
@@ -128,6 +129,7 @@ static __always_inline void mapping_file_key(struct wire_file_key *key, struct f
 	key->inode = BPF_CORE_READ(inode, i_ino);
 	key->generation = BPF_CORE_READ(inode, i_generation);
 	key->size = BPF_CORE_READ(inode, i_size);
+	key->owner = BPF_CORE_READ(inode, i_uid.val);
 	if (bpf_core_field_exists(inode->i_mtime_sec)) {
 		key->mtime_sec = BPF_CORE_READ(inode, i_mtime_sec);
 		key->mtime_nsec = BPF_CORE_READ(inode, i_mtime_nsec);
@@ -150,7 +152,16 @@ static __always_inline __u64 mapping_file_id(const struct wire_file_key *key)
 	id = wire_mix(id, key->mtime_sec);
 	id = wire_mix(id, key->mtime_nsec);
 	id = wire_mix(id, key->size);
+	id = wire_mix(id, key->owner);
 	return id ?: 1;
+}
+
+static __always_inline void mapping_place(struct wire_place *place, struct file *file)
+{
+	struct super_block *sb = BPF_CORE_READ(file, f_inode, i_sb);
+
+	place->magic = BPF_CORE_READ(sb, s_magic);
+	place->level = BPF_CORE_READ(sb, s_user_ns, level);
 }
 
 static __always_inline bool mapping_covers(struct scratch *s, struct vm_area_struct *vma)
@@ -253,6 +264,11 @@ __attribute__((noinline)) int mapping_keep(__u32 which, __u64 flags)
 		else
 			found.table.id = WIRE_TABLE_UNKNOWN;
 	}
+	if (found.kind == WIRE_FRAME_FILE && !found.table.id && found.table.pages == WIRE_TABLE_JIT) {
+		found.kind = WIRE_FRAME_ANON;
+		found.owner = s->process;
+		found.offset = 0;
+	}
 	at = index_of_mapping(set->next++);
 	set->items[at] = found;
 	return at;
@@ -304,18 +320,25 @@ static __always_inline int mapping_take_room(struct scratch *s)
 {
 	__u32 *found = bpf_map_lookup_elem(&finders, &s->process), one = 1;
 	struct wire_counters *c = counters_of(session.generation & 1);
+	__u64 user = user_current();
+	struct wire_usage *usage = user_usage(user);
+	bool may = WIRE_USER_MAY(user, usage ? usage->files : 0, session.files, settings.max_files);
 
-	if ((!found || *found < MAPPING_FILES_EACH) && !bpf_map_update_elem(&files, &s->file_id, &one, BPF_NOEXIST)) {
+	if (may && (!found || *found < MAPPING_FILES_EACH) &&
+	    !bpf_map_update_elem(&files, &s->file_id, &one, BPF_NOEXIST)) {
 		if (found)
 			++*found;
 		else
 			bpf_map_update_elem(&finders, &s->process, &one, BPF_ANY);
+		__sync_fetch_and_add(&session.files, 1);
+		if (usage)
+			__sync_fetch_and_add(&usage->files, 1);
 		return 0;
 	}
 	if (bpf_map_lookup_elem(&files, &s->file_id))
 		return -1;
 	if (c)
-		c->value[WIRE_note_files_full]++;
+		c->value[may ? WIRE_note_files_full : WIRE_note_user_files]++;
 	return 1;
 }
 
@@ -327,6 +350,7 @@ __attribute__((noinline)) int mapping_announce(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
 	struct path_scratch *p;
+	struct file *file;
 	int room;
 
 	if (!s)
@@ -334,7 +358,8 @@ __attribute__((noinline)) int mapping_announce(__u32 which)
 	room = mapping_take_room(s);
 	if (room)
 		return room;
-	p = path_of(PATH_FILE, (void *)s->vm_file);
+	file = (void *)s->vm_file;
+	p = path_of(PATH_FILE, file);
 	if (!p)
 		return 0;
 	p->file.type = WIRE_FILE;
@@ -344,6 +369,11 @@ __attribute__((noinline)) int mapping_announce(__u32 which)
 	p->file.vm_start = s->vm_start;
 	p->file.vm_end = s->vm_end;
 	p->file.vm_offset = s->vm_offset;
+	p->file.user = user_current();
+	mapping_place(&p->file.place, file);
+	p->file.mode = BPF_CORE_READ(file, f_inode, i_mode);
+	p->file.links = BPF_CORE_READ(file, f_inode, i_nlink);
+	p->file.mount = task_mount_id((void *)bpf_get_current_task());
 	p->file.path_len = p->used;
 	if (bpf_ringbuf_output(&ring, &p->file, __builtin_offsetof(struct wire_file, path) + path_len(p),
 			       BPF_RB_FORCE_WAKEUP)) { /* the sooner its table is there, the better */

@@ -44,6 +44,11 @@ static __always_inline struct path_scratch *notice_begin(__u32 type, struct task
 	p = bpf_map_lookup_elem(&path_scratches, &which);
 	if (!p)
 		return NULL;
+	if (p->busy) { /* where these programs can be preempted: another task's is being put together here */
+		notice_count(WIRE_note_notices_lost);
+		return NULL;
+	}
+	p->busy = 1;
 	p->used = 0;
 	n = &p->notice;
 	n->type = type;
@@ -62,6 +67,7 @@ static __always_inline void notice_send(struct path_scratch *p)
 	if (bpf_ringbuf_output(&notices, &p->notice, __builtin_offsetof(struct wire_notice, path) + path_len(p),
 			       count_wakeup(&notices)))
 		notice_count(WIRE_note_notices_lost);
+	p->busy = 0;
 }
 
 /* Of a program that is new, user space opens the file at once: it may be deleted before its first sample. */
@@ -75,6 +81,8 @@ static __always_inline void notice_program(__u32 pid, struct file *exe)
 		return;
 	mapping_file_key(&key, exe);
 	program.id = mapping_file_id(&key);
+	program.user = user_current();
+	mapping_place(&program.place, exe);
 	if (!bpf_map_lookup_elem(&files, &program.id) &&
 	    !bpf_map_update_elem(&programs, &program.id, &one, BPF_NOEXIST))
 		bpf_ringbuf_output(&ring, &program, sizeof(program), BPF_RB_FORCE_WAKEUP);

@@ -20,7 +20,7 @@ struct path_scratch {
 	__u64 dentry;
 	__u64 mount;
 	__u32 used;
-	__u32 reserved;
+	__u32 busy; /* PATH_NOTICE: from its beginning until it is sent */
 	union {
 		struct wire_file file;
 		struct wire_notice notice;

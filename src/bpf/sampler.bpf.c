@@ -13,6 +13,7 @@
 #include "bpf/notice.h"
 
 #define KERNEL_MIXES 8
+#define USER_TICK_NS 10000000 /* of the clock in which user space is told when a thread began */
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -36,8 +37,9 @@ static __always_inline bool sample_wanted(struct task_struct *task, struct wire_
 		return false;
 	if (settings.by_tid) {
 		__u32 tid = task_pid_here(task);
+		__u64 *start = bpf_map_lookup_elem(&tids, &tid);
 
-		if (!bpf_map_lookup_elem(&tids, &tid))
+		if (!start || (*start && *start != TASK_READ(task, start_boottime) / USER_TICK_NS))
 			return false;
 	}
 	if (settings.by_pid) {
@@ -182,6 +184,16 @@ static __always_inline int sample_take(struct scratch *s, struct task_struct *ta
 	return WIRE_total_counted;
 }
 
+/* Whether a process is one of wick's own. Without branches, which the verifier would follow both ways each. */
+static __always_inline bool sample_is_worker(__u32 pid)
+{
+	__u64 same = 0;
+
+	for (int i = 0; i < WIRE_WORKERS; i++)
+		same |= (__u64)(session.workers[i] ^ pid) - 1; /* below zero where it is the same */
+	return pid && same >> 63;
+}
+
 /* The counter to raise. */
 static __always_inline int sample_tick(struct scratch *s, struct arch_context *ctx, struct wire_counters *c)
 {
@@ -191,9 +203,9 @@ static __always_inline int sample_tick(struct scratch *s, struct arch_context *c
 	if (!settings.keep_idle && !(__u32)ids && task_is_idle(task, ctx))
 		return WIRE_left_out_idle;
 	sample_who(task, ids, &s->key);
-	if (!settings.keep_self && (ids >> 32 == session.self_tgid || (session.worker && s->key.pid == session.worker)))
+	if (!settings.keep_self && (ids >> 32 == session.self_tgid || sample_is_worker(s->key.pid)))
 		return WIRE_left_out_self;
-	if (!sample_wanted(task, &s->key))
+	if (settings.filtered && !sample_wanted(task, &s->key))
 		return WIRE_left_out_filter;
 	c->value[WIRE_total_taken]++;
 	if (settings.threads)
@@ -268,39 +280,80 @@ int on_names(void *ctx)
 	return 0;
 }
 
-struct wire_look look;
+/* The answers to on_look, one for each asker. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WIRE_ASKERS);
+	__type(key, __u32);
+	__type(value, struct wire_look);
+} looks SEC(".maps");
 
-/* Run by wick on itself (BPF_PROG_TEST_RUN): what is mapped at look.address, and who am I. */
-SEC("raw_tp/wick_look")
-int on_look(void *ctx)
+/* Where the file is that the current process has open as a descriptor. */
+static __always_inline void look_at_descriptor(struct wire_look *look, __s64 fd)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct file **table = BPF_CORE_READ(task, files, fdt, fd), *file = NULL;
+
+	if (fd < 0 || bpf_probe_read_kernel(&file, sizeof(file), table + fd) || !file)
+		return;
+	mapping_place(&look->opened, file);
+}
+
+static __always_inline void look_at_file(struct wire_look *look, struct scratch *s)
+{
+	struct file *file = (void *)s->vm_file;
+
+	mapping_place(&look->place, file);
+	look->owner = s->file_key.owner;
+	look->mode = BPF_CORE_READ(file, f_inode, i_mode);
+	look->links = BPF_CORE_READ(file, f_inode, i_nlink);
+}
+
+/* The main process is the one that the others belong to, and whose pids are meant. */
+static __always_inline void look_at_self(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	__u32 which = settings.cpus, level = BPF_CORE_READ(pid, level);
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
-	struct mapping_set *set;
+	__u32 level = BPF_CORE_READ(pid, level);
 	struct upid *at =
 		(void *)pid + bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
-	int found;
 
 	session.self_tgid = bpf_get_current_pid_tgid() >> 32;
 	session.ns_level = level;
 	session.ns_inum = BPF_CORE_READ(at, ns, ns.inum);
-	look.start = look.end = look.id = 0;
-	if (!s)
+}
+
+/* Run by one of wick's processes on itself (BPF_PROG_TEST_RUN): what is mapped at an address, and who am I. */
+SEC("raw_tp/wick_look")
+int on_look(struct wire_query *query)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 asker = query->asker, which = settings.cpus + asker;
+	struct wire_look *look = bpf_map_lookup_elem(&looks, &asker);
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mapping *mapping;
+	int found;
+
+	if (!look || !s)
 		return 0;
+	if (asker == WIRE_ASKER_SELF)
+		look_at_self();
+	*look = (struct wire_look){};
 	s->mm = (__u64)BPF_CORE_READ(task, mm);
-	s->address = look.address;
-	set = mapping_set(s);
+	s->address = query->address;
+	look_at_descriptor(look, query->fd);
 	found = mapping_find(which);
 	if (found < 0)
 		return 0;
-	struct mapping *mapping = &set->items[index_of_mapping(found)];
-	look.start = mapping->start;
-	look.end = mapping->end;
-	look.offset = look.address + mapping->offset;
-	look.kind = mapping->kind;
-	look.executable = !!mapping->executable;
-	look.id = mapping->kind == WIRE_FRAME_FILE ? mapping->owner : 0;
+	mapping = &mapping_set(s)->items[index_of_mapping(found)];
+	look->start = mapping->start;
+	look->end = mapping->end;
+	look->executable = !!mapping->executable;
+	look->kind = s->vm_file ? WIRE_FRAME_FILE : mapping->kind;
+	look->offset = s->address - mapping->start + s->vm_offset;
+	if (!s->vm_file)
+		return 0;
+	look->id = s->file_id;
+	look_at_file(look, s);
 	return 0;
 }

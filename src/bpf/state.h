@@ -98,6 +98,8 @@ struct scratch {
 	__u32 no_table;   /* of the frame's file, though it may have one later */
 	__u32 early;      /* some frame's file had none */
 	__u32 with_saves; /* the walk reads all registers that functions save */
+	__u32 was_exact;  /* before the step */
+	__u32 chained;    /* the frame was found by a frame pointer: its own is part of the chain */
 	__u32 set;        /* of mappings */
 	__u32 rooted;     /* the walk has seen the root, and that it is one */
 	__u32 trunk;      /* of the thread */
@@ -106,6 +108,7 @@ struct scratch {
 	__u32 joined;     /* its frame where the walk has become one with it */
 	__u32 trunk_compared;
 	__u32 unsettled; /* frames that are not yet part of the hash */
+	__u32 by_fp;     /* the last step was by a frame pointer that was believed */
 	__u64 address;   /* to find */
 	__u64 hash;
 	__u64 old_fp;            /* of the frame that the step began with */
@@ -135,11 +138,11 @@ struct scratch {
 	__u64 group;     /* the last cgroup that user space was told of */
 	__u64 early_vma; /* to be looked at */
 	__u64 early_maps;
-	__u64 early_next;      /* where to go on */
-	__u64 leaf[16];        /* mappings of a leaf of the tree */
-	struct wire_rule rule; /* whose saved registers are to be read */
-	__u64 uprobe_stack, uprobe_return;
-	struct arch_regs saved; /* of the leaf */
+	__u64 early_next;                              /* where to go on */
+	__u64 leaf[16];                                /* mappings of a leaf of the tree */
+	struct wire_rule rule;                         /* whose saved registers are to be read */
+	__u64 uprobe_stack, uprobe_return, uprobe_now; /* of the one that was read last */
+	struct arch_regs saved;                        /* of the leaf */
 	__u32 kernel_mixed, reserved3;
 	struct wire_kernel_stack kernel;
 	__u64 kernel_frames[WIRE_KERNEL_FRAMES + 1];
@@ -149,7 +152,7 @@ struct scratch {
 	struct trunk trunks[TRUNKS];
 };
 
-/* One for each CPU; the last is for questions that wick asks about itself. The number of it is called `which`. */
+/* One for each CPU, and one for each asker (enum wire_asker). The number of it is called `which`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2);
@@ -189,7 +192,12 @@ struct {
 	__type(value, __u32);
 } grace_inner SEC(".maps");
 
-/* Ids of stacks that user space has. Only user space takes any out. */
+/* Ids of stacks that user space has (KNOWN_SENT), or that are being sent to it. */
+enum {
+	KNOWN_BEGUN = 0,
+	KNOWN_SENT = 1,
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
@@ -197,9 +205,17 @@ struct {
 	__type(value, __u32);
 } known SEC(".maps");
 
-/* Cgroups that user space was told of. When it is full, those that come later are asked for when they are counted. */
+/* What users have taken, of those that have taken something lately. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, struct wire_usage);
+} users SEC(".maps");
+
+/* Cgroups that user space was told of lately. Those that it has forgotten are told again: user space remembers more. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
 	__type(key, __u64);
 	__type(value, __u32);
@@ -286,11 +302,12 @@ struct {
 	__type(value, __u64);
 } pids SEC(".maps");
 
+/* Threads asked for: tid to start time, in ticks of the user's clock, since tids are used again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, __u64);
 } tids SEC(".maps");
 
 struct {

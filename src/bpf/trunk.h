@@ -16,7 +16,7 @@
 
 #define TRUNK_NONE TRUNK_FRAMES /* in place of a frame of the trunk */
 #define TRUNK_SKIP 4            /* frames of the trunk that the walk passes in one step */
-#define TRUNK_CHECKS 16         /* frames that are compared at a time */
+#define TRUNK_CHECKS 8          /* frames that are compared at a time */
 #define TRUNK_BELOW 64          /* bytes below a frame, in which its words are; no more than WINDOW_BELOW */
 #define TRUNK_SETTLES 32
 

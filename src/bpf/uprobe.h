@@ -28,20 +28,30 @@ __attribute__((noinline)) int uprobe_next(__u32 which)
 	at = (void *)s->uprobe_at;
 	if (!at)
 		return 1;
+	s->uprobe_now = s->uprobe_at;
 	s->uprobe_stack = BPF_CORE_READ(at, stack);
 	s->uprobe_return = BPF_CORE_READ(at, orig_ret_vaddr);
 	s->uprobe_at = (__u64)BPF_CORE_READ(at, next);
 	return 0;
 }
 
-/* Whether the next return that is probed is the one that was just taken; its address is put back then. 0 to go on. */
+/*
+ * Whether the next return that is probed is the one that was just taken; its address is put back then. 0 to go on. One
+ * that is further up the stack stays for later: a true return address may be the beginning of a page as well.
+ */
 __attribute__((noinline)) int uprobe_match(__u32 which)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	__u64 slot;
 
 	if (!s || uprobe_next(which))
 		return 1;
-	if (s->uprobe_stack != s->regs.r[STEP_SP] - ARCH_RETURN_SLOT)
+	slot = s->regs.r[STEP_SP] - ARCH_RETURN_SLOT;
+	if (s->uprobe_stack > slot) {
+		s->uprobe_at = s->uprobe_now;
+		return 1;
+	}
+	if (s->uprobe_stack != slot)
 		return 0;
 	s->regs.r[STEP_IP] = s->uprobe_return;
 	return 1;

@@ -118,12 +118,14 @@ __attribute__((noinline)) int walk_search(__u32 which)
 static __always_inline struct wire_rule *walk_rule(struct scratch *s, __u32 which, const struct wire_table *table,
 						   __u64 offset)
 {
-	__u64 key =
-		((__u64)table->id << 40 ^ offset) + ((__u64)session.epoch << 60); /* an epoch marks its pages anew */
+	/* Nothing in it overlaps. An epoch marks its pages anew. */
+	__u64 key = offset | (__u64)(table->id & WIRE_TABLE_ID_MAX) << WIRE_TABLE_OFFSETS | (__u64)session.epoch << 56;
 	struct cached_row *row = &s->rows[(offset ^ offset >> 9 ^ table->id << 4) & (ROW_CACHE - 1)];
 	struct wire_rule *rule;
 	__u32 index;
 
+	if (WIRE_RARE(offset >> WIRE_TABLE_OFFSETS))
+		return NULL;
 	if (!WIRE_RARE(row->key != key))
 		return &row->rule;
 	s->table = *table;
@@ -159,6 +161,36 @@ __attribute__((noinline)) int walk_signal(__u32 which)
 	return step_signal(&s->regs);
 }
 
+/* Whether the frame's address is the first one of a function, and nothing is known of what is in front of it. */
+__attribute__((noinline)) int walk_begins(__u32 which)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &which);
+	struct mapping *mapping;
+	struct wire_rule *rule;
+	__u32 index;
+
+	if (!s || s->was_exact)
+		return 0;
+	mapping = &mapping_set(s)->items[index_of_mapping(mapping_set(s)->last)];
+	if (!mapping->table.id || mapping->table.id == WIRE_TABLE_UNKNOWN)
+		return 0;
+	s->table = mapping->table;
+	s->where = s->address + mapping->offset + 1;
+	if (s->where >> WIRE_TABLE_OFFSETS)
+		return 0;
+	index = walk_search(which);
+	rule = bpf_map_lookup_elem(&rules, &index);
+	return rule && rule->kind != WIRE_RULE_NONE;
+}
+
+/* Whether the frame of s->regs may be the root of its stack, by what is known without a row: see step_fp_root. */
+static __always_inline int walk_fp_root(struct scratch *s)
+{
+	struct mm_struct *mm = (void *)s->mm;
+
+	return step_fp_root(&s->regs, s->chained, BPF_CORE_READ(mm, start_stack));
+}
+
 /*
  * Where there is no row: the frame pointer, if what it leads to was called from somewhere. A signal's restorer is known
  * by its instructions: not every C library describes it.
@@ -173,16 +205,21 @@ __attribute__((noinline)) int walk_without_row(__u32 which)
 		return WIRE_cut_no_memory;
 	if (!read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) && step_at_restorer(&code))
 		return WALK_SIGNAL;
+	if (!step_is_called(&code) && walk_begins(which)) /* nobody has called from there: somebody made up a context */
+		return STEP_ROOT;
 	if (settings.unwind == WIRE_UNWIND_TABLE)
 		return WIRE_cut_no_table;
 	if (s->frames == 1 && step_leaf(&s->regs) == STEP_MORE)
 		return STEP_MORE;
 	result = step_fp(&s->regs);
+	if (result == STEP_ROOT && !walk_fp_root(s))
+		result = WIRE_cut_no_frame_pointer;
 	if (result == STEP_MORE)
 		uprobe_check(s, which);
 	if (result == STEP_MORE && (read_user(&code, sizeof(code), s->regs.r[STEP_IP] - sizeof(code.before)) ||
 				    (!step_after_call(&code) && !step_at_restorer(&code))))
 		result = WIRE_cut_no_frame_pointer;
+	s->by_fp = result == STEP_MORE;
 	return result == WIRE_cut_no_frame_pointer && s->no_table ? WIRE_cut_no_table : result;
 }
 
@@ -199,6 +236,7 @@ __attribute__((noinline)) int walk_again(__u32 which)
 	s->frames = 0;
 	s->frames_fp = 0;
 	s->frames_row = 0;
+	s->chained = 0;
 	s->uprobe_at = UPROBE_UNREAD;
 	trunk_without(s);
 	return 0;
@@ -305,7 +343,10 @@ __attribute__((noinline)) int walk_step(__u32 which)
 		s->cut = WIRE_cut_depth;
 		return WALK_END;
 	}
+	s->by_fp = 0;
+	s->was_exact = s->exact;
 	result = walk_caller(s, which, rule);
+	s->chained = s->by_fp;
 	if (!WIRE_RARE(result != STEP_MORE)) {
 		if (rule && rule->kind != WIRE_RULE_NONE)
 			s->frames_row++;
@@ -347,6 +388,7 @@ __attribute__((noinline)) int walk_user(__u32 which)
 	s->frames_row = 0;
 	s->exact = 1;
 	s->early = 0;
+	s->chained = 0;
 	s->with_saves = 0;
 	s->all_regs = 0;
 	s->leaf_ip = s->regs.r[STEP_IP];
@@ -355,9 +397,10 @@ __attribute__((noinline)) int walk_user(__u32 which)
 	s->window_start = WINDOW_NONE;
 	mapping_begin(s);
 	trunk_begin(s);
-	for (int i = 0; i <= 2 * WIRE_USER_FRAMES / WALK_STEPS && !s->compat; i++) /* it may begin anew once */
-		if (walk_steps(which))
-			break;
+	if (!s->compat)
+		for (int i = 0; i <= 2 * WIRE_USER_FRAMES / WALK_STEPS; i++) /* it may begin anew once */
+			if (walk_steps(which))
+				break;
 	if (s->cut)
 		walk_add(s, 0, WIRE_WHERE(WIRE_FRAME_CUT, s->cut));
 	trunk_end(s);

@@ -95,6 +95,20 @@ struct wire_file_key {
 	__u64 mtime_sec;
 	__u64 mtime_nsec;
 	__u64 size;
+	__u64 owner; /* uid: on some file systems all else can be made the same by whoever owns one of two files */
+};
+
+/*
+ * Whose budget is charged for a process: its user's. A user name space and all that is below it belong to the user who
+ * made it, whatever uids it has; one that root made is a user of its own.
+ */
+#define WIRE_USER_ROOT 0
+#define WIRE_USER_NAMESPACE(inum) (1ULL << 32 | (inum))
+
+/* Where a file is, as far as it matters who can hold up, or write, what is there. */
+struct wire_place {
+	__u32 magic; /* of the file system */
+	__u32 level; /* of the user name space that it was mounted in: 0 is the first, root's */
 };
 
 /* A file met for the first time, with one place where it is mapped. */
@@ -106,8 +120,12 @@ struct wire_file {
 	__u64 vm_start;
 	__u64 vm_end;
 	__u64 vm_offset; /* in the file, bytes */
+	__u64 user;      /* of the process: whose budget it is */
+	struct wire_place place;
+	__u32 mode;
+	__u32 links; /* names that the file has */
+	__u32 mount; /* inode of the process's mount name space, in which the path is meant */
 	__u32 path_len;
-	__u32 reserved;
 	char path[WIRE_PATH_LEN]; /* names, leaf first, each ended by NUL; sent up to path_len */
 };
 
@@ -123,6 +141,8 @@ struct wire_program {
 	__u32 type;
 	__u32 pid;
 	__u64 id; /* of the file */
+	__u64 user;
+	struct wire_place place;
 };
 
 /* One sample in time, in a ring of its own. Its key is wire_hash_key of the struct wire_key that was counted. */
@@ -249,6 +269,9 @@ struct wire_page {
 
 #define WIRE_TABLE_UNKNOWN 0xffffffff /* of a file that nobody has looked at yet */
 #define WIRE_TABLE_VDSO 1             /* in place of a file's id: the table of the vDSO */
+#define WIRE_TABLE_JIT 0xffffffff  /* as its pages, with id 0: memory in which a process puts code of its own making */
+#define WIRE_TABLE_ID_MAX 0xffffff /* a key of cached rows has so many bits for it */
+#define WIRE_TABLE_OFFSETS 32      /* and for an offset in a file */
 
 struct wire_table {
 	__u32 id;          /* never used again for another table; 0: the file has none */
@@ -305,6 +328,8 @@ struct wire_early { /* followed by stack_len bytes of the stack */
 	__u64 when; /* as in struct wire_event */
 	struct wire_key key;
 	__u64 process;
+	__u64 user;
+	__u64 stack_root; /* address at which the first thread's stack began */
 	__u64 registers[WIRE_EARLY_REGISTERS];
 	__u64 stack_start; /* address of its first byte */
 	__u64 stack_len;
@@ -328,31 +353,74 @@ struct wire_settings {
 	__u8 by_cgroup_map, by_mount_map; /* only what is in a map that someone else keeps */
 	__u8 unwind;                      /* enum wire_unwind */
 	__u8 tallies;                     /* each CPU has its own */
-	__u8 reserved[5];
+	__u8 filtered;                    /* by any of all those: else it is one dead piece that the kernel takes out */
+	__u8 reserved[4];
+	__u32 max_stacks, max_files;   /* entries of `known` and `files` */
+	__u32 ring_bytes, early_bytes; /* of the rings for stacks and for early samples */
 };
+
+#define WIRE_WORKERS 8
 
 /* What changes while it runs. Mapped. */
 struct wire_session {
 	__u32 generation;
-	__u32 self_tgid; /* wick's own, as the kernel counts pids */
-	__u32 ns_level;  /* of the caller's pid name space */
-	__u32 ns_inum;   /* and which one of that level it is */
-	__u32 command;   /* pid of the command to start with its exec; 0: none, or started */
-	__u32 epoch;     /* for marking pages as used */
-	__u32 worker;    /* pid of wick's worker */
-	__u32 tables;    /* changes whenever the tables do */
+	__u32 self_tgid;             /* wick's own, as the kernel counts pids */
+	__u32 ns_level;              /* of the caller's pid name space */
+	__u32 ns_inum;               /* and which one of that level it is */
+	__u32 command;               /* pid of the command to start with its exec; 0: none, or started */
+	__u32 epoch;                 /* for marking pages as used */
+	__u32 tables;                /* changes whenever the tables do */
+	__u32 stacks;                /* entries of `known` that are in use, */
+	__u32 files;                 /* and of `files` */
+	__u32 workers[WIRE_WORKERS]; /* pids of wick's other processes */
+	__u32 reserved;
 };
 
-/* The answer to a question that wick asks the kernel side about itself. */
+/* Which of wick's processes asks the kernel side about itself: each has its own answer. */
+enum wire_asker {
+	WIRE_ASKER_SELF = 0,
+	WIRE_ASKER_HELPER, /* and those that follow */
+	WIRE_ASKERS = 3,
+};
+
+/* The question: what is mapped at an address, and what is open as a descriptor (negative: not asked). */
+struct wire_query {
+	__u64 address;
+	__s64 fd;
+	__u64 asker;
+};
+
 struct wire_look {
-	__u64 address; /* the question: what is mapped there */
-	__u64 start;   /* the answer; 0: nothing */
+	__u64 start; /* 0: nothing is mapped there */
 	__u64 end;
 	__u64 offset; /* in the file, of the address */
 	__u64 id;     /* of the file, as frames carry it; 0: none */
 	__u32 kind;
 	__u32 executable;
+	__u64 owner;              /* of the file */
+	struct wire_place place;  /* of the file that is mapped */
+	struct wire_place opened; /* of the one that was opened: another where one file system is stacked on another */
+	__u32 mode;
+	__u32 links;
 };
+
+/* What a user has taken of what all share. */
+struct wire_usage {
+	__u32 stacks;
+	__u32 files;
+	__u32 generation; /* in which the following was taken */
+	__u32 ring_bytes;
+	__u32 early_bytes;
+	__u32 reserved;
+};
+
+/*
+ * Whether a user may take more of something, of which all users together have `taken`: the last quarter of all there is
+ * remains for those who have little. Root may take what there is.
+ */
+#define WIRE_USER_LITTLE 64
+#define WIRE_USER_MAY(user, own, taken, max) \
+	((user) == WIRE_USER_ROOT || (taken) < (max) - (max) / 4 || (own) < (max) / 16 || (own) < WIRE_USER_LITTLE)
 
 /* Questions about the names of kernel addresses: as many at a time. */
 #define WIRE_NAMES 64
@@ -403,19 +471,20 @@ _Static_assert(sizeof(struct wire_key) == 64, "");
 _Static_assert(sizeof(struct wire_tally) == 64, "");
 _Static_assert(sizeof(struct wire_user_stack) == 16, "");
 _Static_assert(sizeof(struct wire_kernel_stack) == 16, "");
-_Static_assert(sizeof(struct wire_file_key) == 48, "");
-_Static_assert(sizeof(struct wire_file) == 96 + WIRE_PATH_LEN, "");
+_Static_assert(sizeof(struct wire_file_key) == 56, "");
+_Static_assert(sizeof(struct wire_file) == 128 + WIRE_PATH_LEN, "");
 _Static_assert(sizeof(struct wire_group) == 16, "");
-_Static_assert(sizeof(struct wire_program) == 16, "");
+_Static_assert(sizeof(struct wire_program) == 32, "");
 _Static_assert(sizeof(struct wire_event) == 16, "");
 _Static_assert(sizeof(struct wire_name) == 264, "");
 _Static_assert(sizeof(struct wire_rule) == 24, "");
 _Static_assert(sizeof(struct wire_page) == 16, "");
 _Static_assert(sizeof(struct wire_table) == 16, "");
-_Static_assert(sizeof(struct wire_early) == 8 + 8 + 64 + 8 + WIRE_EARLY_REGISTERS * 8 + 16 + WIRE_EARLY_MAPS * 40, "");
-_Static_assert(sizeof(struct wire_settings) == 48, "");
-_Static_assert(sizeof(struct wire_session) == 32, "");
-_Static_assert(sizeof(struct wire_look) == 48, "");
+_Static_assert(sizeof(struct wire_early) == 8 + 8 + 64 + 24 + WIRE_EARLY_REGISTERS * 8 + 16 + WIRE_EARLY_MAPS * 40, "");
+_Static_assert(sizeof(struct wire_settings) == 64, "");
+_Static_assert(sizeof(struct wire_session) == 72, "");
+_Static_assert(sizeof(struct wire_look) == 72, "");
+_Static_assert(sizeof(struct wire_usage) == 24, "");
 _Static_assert(sizeof(struct wire_notice) == 56 + WIRE_PATH_LEN, "");
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/rights.h"
 
 static void run_child(char **argv, int go, int failed)
 {
@@ -24,6 +25,8 @@ static void run_child(char **argv, int go, int failed)
 	signal(SIGTERM, SIG_DFL);
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* wick gave up before it began */
+	if (rights_elevated() && rights_drop())
+		_exit(126); /* it gets what the user has, not what wick has */
 	execvp(argv[0], argv);
 	err = errno;
 	if (write(failed, &err, sizeof(err)) != (ssize_t)sizeof(err))

@@ -21,7 +21,8 @@ struct command {
 	const char *usage;    /* what follows "wick NAME" */
 	const char *examples; /* each on a line of its own, as typed */
 	const struct opt *options;
-	bool writes; /* profiles: its help lists the formats */
+	bool writes;  /* profiles: its help lists the formats */
+	bool samples; /* it keeps the rights that sampling takes; any other command drops them before all else */
 	int (*run)(const struct command *command, int argc, char **argv);
 };
 

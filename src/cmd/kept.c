@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/json_read.h"
+#include "base/outpath.h"
 #include "base/when.h"
 #include "cmd/ask.h"
 #include "cmd/input.h"
@@ -63,21 +65,62 @@ static int say_nothing_kept(const struct store_range *range, const struct store_
 	return fail_hint(-ENODATA, "there is something from %s", buf_error(&there) ? "other times" : there.data);
 }
 
-static int read_folder(struct profile **ret, const char *folder, const struct store_range *range)
+/*
+ * Only root has more rights than the owner of a folder. Who owns a part of the path, as it is written or without links,
+ * decides what is found at its end.
+ */
+static int read_as_owner(const char *folder, struct rights *ret_before)
+{
+	autofree char *real = realpath(folder, NULL);
+	uid_t uid = 0;
+	gid_t gid = 0;
+	int err;
+
+	if (geteuid())
+		return 0;
+	err = real ? outpath_owner(folder, "store", &uid, &gid) : fail(-errno, "store '%s'", folder);
+	if (!err && !uid)
+		err = outpath_owner(real, "store", &uid, &gid);
+	if (err || !uid)
+		return err;
+	err = rights_read_as(ret_before, uid, gid);
+	return err ? fail(err, "store '%s'", folder) : 0;
+}
+
+int kept_open(struct kept_store *ret, const char *folder)
 {
 	const struct store_options options = { .folder = folder, .read_only = true };
+	int err;
+
+	*ret = (struct kept_store){ 0 };
+	err = read_as_owner(folder, &ret->before);
+	err = err ? err : store_open(&ret->store, &options);
+	if (err)
+		kept_close(ret);
+	return err;
+}
+
+void kept_close(struct kept_store *kept)
+{
+	store_free(kept->store);
+	rights_restore(&kept->before);
+	*kept = (struct kept_store){ 0 };
+}
+
+static int read_folder(struct profile **ret, const char *folder, const struct store_range *range)
+{
+	struct kept_store kept;
 	struct store_range extent = { 0 };
 	struct store_answer answer = { 0 };
 	struct profile *profile = NULL;
-	struct store *store = NULL;
-	int err = store_open(&store, &options);
+	int err = kept_open(&kept, folder);
 
-	err = err ? err : store_query(store, range, NULL, &profile, &answer);
+	err = err ? err : store_query(kept.store, range, NULL, &profile, &answer);
 	if (!err && !answer.rows) {
-		err = store_extent(store, &extent);
+		err = store_extent(kept.store, &extent);
 		err = err ? err : say_nothing_kept(range, &extent);
 	}
-	store_free(store);
+	kept_close(&kept);
 	if (err)
 		profile_free(profile);
 	else

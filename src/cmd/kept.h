@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/opt.h"
+#include "base/rights.h"
 #include "store/store.h"
 
 struct buf;
@@ -36,6 +37,18 @@ bool kept_asked(const struct kept_options *options);
 /* The range, and that nothing was asked for which goes with files alone. -EINVAL with fail() set. */
 int kept_check(const struct kept_options *options, const struct input_options *input, size_t files,
 	       struct store_range *ret);
+
+/*
+ * A folder that is read. As long as it is open this thread has no more right to write than its owner: SQLite makes
+ * files beside those that it reads, and as root it would make them wherever he leads it.
+ */
+struct kept_store {
+	struct store *store;
+	struct rights before;
+};
+
+int kept_open(struct kept_store *ret, const char *folder);
+void kept_close(struct kept_store *kept);
 
 /* The profile of a range. What is wrong is said with fail(); -ENODATA if there is nothing of it. */
 int kept_read(struct profile **ret, const struct kept_options *options, const struct store_range *range);

@@ -114,5 +114,6 @@ const struct command command_profile = {
 		    "  wick profile -af 5 > cpu.folded            for flamegraph.pl\n"
 		    "  wick profile -p PID -F 99                  one process, until Ctrl-C\n",
 	.options = profiling_option_table,
+	.samples = true,
 	.run = run,
 };

@@ -149,6 +149,7 @@ int profiling_plan(const struct profiling_options *options, struct profiling_pla
 			.ring_bytes = COLLECT_RING_BYTES,
 			.drain_ms = COLLECT_DRAIN_MS,
 			.unwind_bytes = COLLECT_UNWIND_BYTES,
+			.naming_ns = COLLECT_NAMING_NS,
 		},
 		.shown = {
 			.folded = options->folded,

@@ -121,5 +121,6 @@ const struct command command_record = {
 		    "  ssh HOST wick record -f html -o - 10 > x.html\n",
 	.options = record_option_table,
 	.writes = true,
+	.samples = true,
 	.run = run,
 };

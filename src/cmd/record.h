@@ -19,7 +19,7 @@ struct record_options {
 	const char *max_stacks, *ring_bytes, *drain_ms;
 	struct opt_list outputs;
 	bool user, kernel, idle, self, children, threads, events;
-	const char *unwind, *unwind_memory, *demangle;
+	const char *unwind, *unwind_memory, *naming_time, *demangle;
 	bool inlines, lines, debuginfod, raw;
 	bool fixed_phase, no_tree, debug;
 	struct report_arguments report;

@@ -50,6 +50,7 @@ const struct opt record_option_table[] = {
 	{ 0, "unwind", "HOW", opt_text, AT(unwind),
 	  "auto: unwind tables, frame pointers where there are none; or fp, table, off", "auto fp table off" },
 	{ 0, "unwind-memory", "BYTES", opt_text, AT(unwind_memory), "room for unwind tables (64M)", NULL },
+	{ 0, "naming-time", "SECONDS", opt_text, AT(naming_time), "time for names after the end, at most (5)", NULL },
 	{ 0, "demangle", "HOW", opt_text, AT(demangle), "names of C++, Rust and D: short, full or no",
 	  "short full no" },
 	{ 0, "inline", NULL, opt_flag, AT(inlines),
@@ -183,6 +184,7 @@ static bool wants_times(const struct record_options *options)
 int record_to_collect(const struct record_options *options, struct collect_options *ret, struct record_lists *lists)
 {
 	bool times = wants_times(options);
+	uint64_t naming;
 	int err;
 
 	*ret = (struct collect_options){
@@ -208,6 +210,7 @@ int record_to_collect(const struct record_options *options, struct collect_optio
 		.drain_ms = COLLECT_DRAIN_MS,
 		.unwind_bytes = COLLECT_UNWIND_BYTES,
 	};
+	naming = COLLECT_NAMING_NS / NS_PER_SEC;
 	err = parse_lists(options, ret, lists);
 	err = err ? err : parse_rate(options, ret);
 	err = err ? err : parse_words(options, ret);
@@ -215,6 +218,8 @@ int record_to_collect(const struct record_options *options, struct collect_optio
 	err = err ? err : value_limit(options->ring_bytes, "ring-bytes", 4096, 1 << 30, &ret->ring_bytes);
 	err = err ? err : value_limit(options->drain_ms, "drain-ms", 1, 3600000, &ret->drain_ms);
 	err = err ? err : value_limit(options->unwind_memory, "unwind-memory", 1 << 18, 1 << 26, &ret->unwind_bytes);
+	err = err ? err : value_limit(options->naming_time, "naming-time", 1, 86400, &naming);
+	ret->naming_ns = naming * NS_PER_SEC;
 	if (!err && options->user && options->kernel)
 		err = fail_plain(-EINVAL, "-U and -K: user stacks only or kernel stacks only, not both");
 	if (!err && options->children && !options->pids.len)

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/rights.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/notify.h"
@@ -201,6 +202,19 @@ static char **child_arguments(int argc, char **argv)
 	return list;
 }
 
+/* The folder is the user's to name, so it is opened with the user's rights. */
+static int open_store(struct serve *serve, const struct store_options *options, int nice)
+{
+	struct rights before;
+	int err = rights_lower(&before);
+
+	if (err)
+		return fail(err, "store '%s'", options->folder);
+	err = keep_open(&serve->keep, options, nice);
+	rights_restore(&before);
+	return err;
+}
+
 static int open_all(struct serve *serve, char **child_argv)
 {
 	const struct serve_options *options = serve->options;
@@ -223,7 +237,7 @@ static int open_all(struct serve *serve, char **child_argv)
 	int err = windows_open(&serve->windows, &windows);
 
 	gethostname(hello.host, sizeof(hello.host) - 1);
-	err = err ? err : keep_open(&serve->keep, &store, nice);
+	err = err ? err : open_store(serve, &store, nice);
 	err = err ? err : health_new(&serve->health, hello.hz, hello.cpus);
 	if (!err) {
 		keep_size(serve->keep, &bytes, &first_ns);
@@ -354,6 +368,8 @@ static int run(const struct command *command, int argc, char **argv)
 
 	if (err)
 		status = command_usage(command, err);
+	else if (options.replay.len && rights_drop())
+		status = command_failed(EXIT_MACHINE);
 	else if (options.http_fd)
 		status = serve_http(&options, LINK_FD);
 	else
@@ -368,8 +384,10 @@ const struct command command_serve = {
 	.usage = "[OPTION]... [--replay FILE...]",
 	.examples = "  wick serve                                 then open http://127.0.0.1:7777/\n"
 		    "  wick serve --keep 30d --keep-bytes 8G      a month, or 8 GiB of it\n"
+		    "  wick serve --allow-users prometheus        who may ask, besides root and you\n"
 		    "  wick serve --replay cpu.wick x.folded      saved profiles, without root\n"
 		    "  wick serve --listen 0.0.0.0:7777 --token-file TOKEN --tls-cert CERT --tls-key KEY\n",
 	.options = serve_option_table,
+	.samples = true, /* but for --replay */
 	.run = run,
 };

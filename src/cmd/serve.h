@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/opt.h"
 #include "cmd/record.h"
@@ -20,12 +21,16 @@ struct serve_options {
 	const char *listen, *data, *socket;
 	const char *keep_text, *keep_bytes_text, *keep_events_text, *window_text;
 	const char *token_file, *tls_cert, *tls_key;
-	bool insecure;
-	struct opt_list hosts, origins;
+	bool insecure, public_metrics;
+	struct opt_list hosts, origins, user_texts;
 	struct opt_list replay;
 	const char *http_fd; /* what the other process is started with */
 	/* Read from the texts: */
 	uint64_t keep_ns, keep_bytes, event_bytes, window_ns;
+	uid_t *users;
+	size_t users_len;
+	uid_t sudo_user; /* who had sudo start this, if it did */
+	bool by_sudo;
 };
 
 extern const struct opt serve_option_table[];

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/fail.h"
+#include "base/rights.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/serve.h"
@@ -47,6 +48,10 @@ static struct server_options server_options_of(const struct serve_options *optio
 					.tls_cert = options->tls_cert,
 					.tls_key = options->tls_key,
 					.insecure = options->insecure,
+					.users = options->users,
+					.users_len = options->users_len,
+					.sudo_user = options->by_sudo ? &options->sudo_user : NULL,
+					.public_metrics = options->public_metrics,
 					.hosts = options->hosts.items,
 					.origins = options->origins.items,
 					.source = source };
@@ -182,13 +187,16 @@ int serve_http(const struct serve_options *options, int fd)
 {
 	struct http http = { .fd = fd };
 	struct link_ready ready;
+	struct rights before;
 	int err;
 
 	serve_spare_memory();
 	prctl(PR_SET_NAME, "wick-http", 0, 0, 0);
 	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C, and a manager's end, are for the other one */
 	signal(SIGTERM, SIG_IGN);
-	err = open_http(&http, options);
+	/* For good: the folder, the token and the key are the user's to name, and all else is given up soon. */
+	err = rights_lower(&before);
+	err = err ? fail(err, "giving up capabilities") : open_http(&http, options);
 	if (err) {
 		link_reply(fd, LINK_FAILED, fail_text(), strlen(fail_text()));
 	} else {

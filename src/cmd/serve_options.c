@@ -3,11 +3,14 @@
 #include "cmd/serve.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "cmd/values.h"
 
 #define AT(field) offsetof(struct serve_options, field)
@@ -31,7 +34,12 @@ const struct opt serve_option_table[] = {
 	{ 0, "keep-events", "BYTES", opt_text, AT(keep_events_text),
 	  "of that, times of single samples, for heat maps (256M)", NULL },
 	{ 0, "window", "SECONDS", opt_text, AT(window_text), "what is written to disk together (10)", NULL },
-	{ 0, "token-file", "FILE", opt_text, AT(token_file), "ask everybody for the token in this file", "file" },
+	{ 0, "allow-users", "NAME,...", opt_list, AT(user_texts),
+	  "these users may ask too, besides root and who started it; names or numbers", NULL },
+	{ 0, "public-metrics", NULL, opt_flag, AT(public_metrics), "/metrics, /healthz and /readyz answer everybody",
+	  NULL },
+	{ 0, "token-file", "FILE", opt_text, AT(token_file), "ask all but --allow-users for the token in this file",
+	  "file" },
 	{ 0, "tls-cert", "FILE", opt_text, AT(tls_cert), "certificate, PEM", "file" },
 	{ 0, "tls-key", "FILE", opt_text, AT(tls_key), "its key, PEM", "file" },
 	{ 0, "insecure", NULL, opt_flag, AT(insecure), "listen beyond this machine without token and TLS", NULL },
@@ -96,6 +104,58 @@ static int read_texts(struct serve_options *options)
 	return err;
 }
 
+/* By name, else by number; the last number is no user's. */
+static int find_user(const char *text, uid_t *ret)
+{
+	uint64_t number;
+#ifndef WICK_STATIC /* which cannot look names up, and has no server */
+	const struct passwd *user = getpwnam(text);
+
+	if (user) {
+		*ret = user->pw_uid;
+		return 0;
+	}
+#endif
+	if (text_u64(text, &number) || number >= UINT32_MAX)
+		return fail_plain(-EINVAL, "--allow-users: there is no user '%s'", text);
+	*ret = (uid_t)number;
+	return 0;
+}
+
+static int add_users(struct serve_options *options, const char *text)
+{
+	autofree char *copy = strdup(text);
+	char *rest = copy, *word;
+	int err = copy ? 0 : fail(-ENOMEM, "--allow-users");
+
+	while (!err && (word = strsep(&rest, ","))) {
+		uid_t *grown = reallocarray(options->users, options->users_len + 1, sizeof(*grown));
+
+		if (!grown)
+			return fail(-ENOMEM, "--allow-users");
+		options->users = grown;
+		err = find_user(word, &grown[options->users_len]);
+		options->users_len += !err;
+	}
+	return err;
+}
+
+/* Who starts a server writes its environment, and could name anybody there as well as with an option. */
+static int read_users(struct serve_options *options)
+{
+	const char *sudo = getenv("SUDO_UID");
+	uint64_t number;
+	int err = 0;
+
+	if (sudo && !text_u64(sudo, &number) && number < UINT32_MAX) {
+		options->sudo_user = (uid_t)number;
+		options->by_sudo = true;
+	}
+	for (size_t i = 0; !err && i < options->user_texts.len; i++)
+		err = add_users(options, options->user_texts.items[i]);
+	return err;
+}
+
 /* Lists that a server is given end with NULL. */
 static int end_list(struct opt_list *list)
 {
@@ -124,6 +184,7 @@ int serve_parse(struct serve_options *ret, int argc, char **argv)
 	if (!ret->socket && !ret->replay.len)
 		ret->socket = SERVE_SOCKET;
 	err = err ? err : read_texts(ret);
+	err = err ? err : read_users(ret);
 	err = err ? err : end_list(&ret->hosts);
 	return err ? err : end_list(&ret->origins);
 }
@@ -133,5 +194,7 @@ void serve_options_free(struct serve_options *options)
 	record_options_free(&options->record);
 	opt_list_free(&options->hosts);
 	opt_list_free(&options->origins);
+	opt_list_free(&options->user_texts);
+	free(options->users);
 	opt_list_free(&options->replay);
 }

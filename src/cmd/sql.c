@@ -269,7 +269,6 @@ static int take_row(void *arg, const struct store_value *values, size_t len)
 
 static int ask(const struct asked *asked, unsigned timeout, const char *text, struct printer *printer)
 {
-	const struct store_options where = { .folder = asked->data ? asked->data : KEPT_FOLDER, .read_only = true };
 	const struct store_question question = {
 		.text = text,
 		.timeout_ns = timeout * NS_PER_SEC,
@@ -279,14 +278,14 @@ static int ask(const struct asked *asked, unsigned timeout, const char *text, st
 		.row = take_row,
 		.arg = printer,
 	};
-	struct store *store = NULL;
-	int err = store_open(&store, &where);
+	struct kept_store kept;
+	int err = kept_open(&kept, asked->data ? asked->data : KEPT_FOLDER);
 
-	err = err ? err : store_ask(store, &question);
+	err = err ? err : store_ask(kept.store, &question);
 	if (!err)
 		printer->how->end(printer);
 	err = err ? err : flush(printer);
-	store_free(store);
+	kept_close(&kept);
 	return err;
 }
 

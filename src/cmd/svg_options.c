@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/rights.h"
 #include "base/text.h"
 #include "cmd/outputs.h"
 #include "cmd/values.h"
@@ -50,11 +51,14 @@ static void read_text(const char *text, const char **ret)
 static int read_map(struct svg_options *options)
 {
 	autobuf struct buf bytes = { 0 };
+	struct rights before;
 	int err = svg_map_new(&options->map);
 
 	if (err)
 		return fail(err, "reading '" MAP_PATH "'");
-	err = file_read(MAP_PATH, MAP_BYTES, &bytes);
+	err = rights_lower(&before);
+	err = err ? err : file_read(MAP_PATH, MAP_BYTES, &bytes);
+	rights_restore(&before);
 	if (err)
 		return err == -ENOENT ? 0 : fail(err, "reading '" MAP_PATH "'");
 	err = svg_map_read(options->map, bytes.data, bytes.len);

@@ -17,7 +17,7 @@
 #include "elf/buildid.h"
 #include "profile/profile.h"
 #include "worker/fetch.h"
-#include "worker/worker.h"
+#include "worker/pool.h"
 
 const struct counter_name counter_names[WIRE_COUNTERS] = {
 #define COUNTER(g, n, text) [WIRE_##g##_##n] = { .group = #g, .name = #n },
@@ -98,19 +98,25 @@ void account_self(struct collect *collect)
 	struct profile *profile = collect->profile;
 	uint64_t first = first_tick(collect), ns, runs;
 	struct tables_stats stats = { 0 };
+	struct helpers_stats helpers;
 	struct rusage usage;
 
 	if (collect->tables)
 		tables_stats(collect->tables, &stats);
-	worker_stop(collect->worker);
+	pool_stop(collect->pool);
+	helpers_stop(collect->helpers);
+	helpers_stats(collect->helpers, &helpers);
 	getrusage(RUSAGE_SELF, &usage);
 	profile_add_counter(profile, "self", "cpu_us",
-			    worker_cpu_us(collect->worker) +
+			    pool_cpu_us(collect->pool) + helpers.cpu_us +
 				    (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
 				    (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec));
 	profile_add_counter(profile, "self", "max_rss_bytes",
-			    (uint64_t)usage.ru_maxrss * 1024 + worker_max_rss(collect->worker));
-	profile_add_counter(profile, "note", "worker_deaths", worker_deaths(collect->worker));
+			    (uint64_t)usage.ru_maxrss * 1024 + pool_max_rss(collect->pool) + helpers.max_rss);
+	profile_add_counter(profile, "note", "worker_deaths", pool_deaths(collect->pool));
+	profile_add_counter(profile, "note", "files_stuck", helpers.stuck);
+	profile_add_counter(profile, "note", "user_budget",
+			    helpers.refused + pool_refused(collect->pool) + collect->over_budget);
 	profile_add_counter(profile, "self", "unwind_files", stats.files);
 	profile_add_counter(profile, "self", "unwind_rows", stats.rows);
 	profile_add_counter(profile, "self", "unwind_bytes", stats.bytes);

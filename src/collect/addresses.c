@@ -18,19 +18,23 @@
 
 struct addresses {
 	struct profile *profile;
+	addresses_read *read;
+	void *arg;
 	struct map slots; /* pid → index + 1 */
 	struct buf texts[PROCESSES_MAX];
 	unsigned int next;
 	uint32_t pids[PROCESSES_MAX];
 };
 
-int addresses_new(struct addresses **ret, struct profile *profile)
+int addresses_new(struct addresses **ret, struct profile *profile, addresses_read *read, void *arg)
 {
 	struct addresses *addresses = calloc(1, sizeof(*addresses));
 
 	if (!addresses)
 		return -ENOMEM;
 	addresses->profile = profile;
+	addresses->read = read;
+	addresses->arg = arg;
 	*ret = addresses;
 	return 0;
 }
@@ -61,7 +65,7 @@ static const struct buf *maps_of(struct addresses *addresses, uint32_t pid)
 	at = addresses->next++ % PROCESSES_MAX;
 	map_remove(&addresses->slots, addresses->pids[at]);
 	buf_clear(&addresses->texts[at]);
-	if (maps_read(pid, &addresses->texts[at]))
+	if (addresses->read(addresses->arg, pid, &addresses->texts[at]))
 		buf_clear(&addresses->texts[at]);
 	slot = map_put(&addresses->slots, pid);
 	if (!slot)

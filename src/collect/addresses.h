@@ -6,10 +6,14 @@
 #include <stdint.h>
 
 struct addresses;
+struct buf;
 struct profile;
 struct profile_frame;
 
-int addresses_new(struct addresses **ret, struct profile *profile);
+/* Reads the lines of a process's maps that are of code. It has to come back soon, whatever the process does. */
+typedef int addresses_read(void *arg, uint32_t pid, struct buf *ret);
+
+int addresses_new(struct addresses **ret, struct profile *profile, addresses_read *read, void *arg);
 void addresses_free(struct addresses *addresses);
 
 /* Turns the frame, an address of the process, into one in a file if that is what is mapped there. */

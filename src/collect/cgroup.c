@@ -2,7 +2,8 @@
 /*
  * A cgroup is known to the kernel side by its id, which is the inode number of its directory, and by the hierarchy it
  * is in: v2, or the v1 hierarchy of a controller. A v1 hierarchy without a controller (name=…) cannot be reached from
- * a task in one step and is refused by name.
+ * a task in one step and is refused by name. Paths are remembered with who named them, as it was when they were asked
+ * for: the newest ones, within bounds, for anyone may make groups without end.
  */
 #include "collect/cgroup.h"
 
@@ -17,59 +18,17 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
-#include "base/file.h"
-#include "base/intern.h"
 #include "base/map.h"
 #include "bpf/wire.h"
+#include "collect/cgroup_trees.h"
+#include "proc/mounts.h"
+#include "proc/place.h"
 
-#define KERNFS_HANDLE 0xfe /* the kernel's FILEID_KERNFS */
-#define CGROUPS_MAX 16384  /* paths that are remembered */
-#define MOUNTS_BYTES ((size_t)8 << 20)
-
-/* One line of /proc/self/mountinfo: "id parent dev root mountpoint options … - type source superoptions". */
-struct mount_line {
-	const char *point;
-	const char *type;
-	const char *options;
-};
-
-static bool parse_mount(char *line, struct mount_line *ret)
-{
-	char *save = NULL, *dash = strstr(line, " - ");
-	char *field = NULL;
-
-	if (!dash)
-		return false;
-	*dash = 0;
-	field = strtok_r(line, " ", &save);
-	for (int i = 0; field && i < 4; i++)
-		field = strtok_r(NULL, " ", &save);
-	ret->point = field;
-	ret->type = strtok_r(dash + 3, " ", &save);
-	strtok_r(NULL, " ", &save);
-	ret->options = strtok_r(NULL, " ", &save);
-	return ret->point && ret->type && ret->options;
-}
-
-/* Calls back for each mount of the type, until it returns true. */
-static bool find_mount(const char *type, bool (*match)(const struct mount_line *, void *), void *arg)
-{
-	autobuf struct buf text = { 0 };
-	char *line, *save = NULL;
-
-	if (file_read("/proc/self/mountinfo", MOUNTS_BYTES, &text) || !text.len)
-		return false;
-	for (line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		struct mount_line mount;
-
-		if (parse_mount(line, &mount) && !strcmp(mount.type, type) && match(&mount, arg))
-			return true;
-	}
-	return false;
-}
+#define KERNFS_HANDLE 0xfe              /* the kernel's FILEID_KERNFS */
+#define CGROUPS_MAX 16384               /* groups that are remembered, */
+#define CGROUPS_BYTES ((size_t)8 << 20) /* and how long all of their paths may be */
 
 struct v2_search {
 	const char *path;
@@ -81,7 +40,8 @@ static bool match_v2(const struct mount_line *mount, void *arg)
 	struct v2_search *search = arg;
 	char whole[4096];
 
-	if ((size_t)snprintf(whole, sizeof(whole), "%s/%s", mount->point, search->path) >= sizeof(whole))
+	if (strcmp(mount->type, "cgroup2") != 0 ||
+	    (size_t)snprintf(whole, sizeof(whole), "%s/%s", mount->point, search->path) >= sizeof(whole))
 		return false;
 	return !stat(whole, &search->stat) && S_ISDIR(search->stat.st_mode);
 }
@@ -97,7 +57,7 @@ static bool match_v1(const struct mount_line *mount, void *arg)
 	struct v1_search *search = arg;
 	size_t len = strlen(mount->point);
 
-	if (len > search->len && !strncmp(search->path, mount->point, len) &&
+	if (!strcmp(mount->type, "cgroup") && len > search->len && !strncmp(search->path, mount->point, len) &&
 	    (search->path[len] == '/' || !search->path[len])) {
 		search->len = len;
 		snprintf(search->options, sizeof(search->options), "%s", mount->options);
@@ -130,7 +90,7 @@ static int settings_v1(const char *path, const struct stat *stat, struct wire_se
 	struct v1_search search = { .path = real ? real : path };
 	char options[sizeof(search.options)];
 
-	find_mount("cgroup", match_v1, &search);
+	mounts_each("self", match_v1, &search);
 	memcpy(options, search.options, sizeof(options));
 	ret->cgroup = stat->st_ino;
 	ret->cgroup_subsys = controller_index(options);
@@ -142,80 +102,148 @@ static int settings_v1(const char *path, const struct stat *stat, struct wire_se
 
 /* ---- paths ---- */
 
-struct cgroups {
-	int mount; /* of the v2 tree; negative: there is none */
-	char point[4096];
-	struct map paths; /* id to number of the path; 0: it was gone when it was asked for */
-	struct intern *strings;
+/* A group that was asked for: its path, and who named it; NULL: it was gone. */
+struct group {
+	uint64_t id;
+	char *path;
+	size_t len;
+	struct place_names names;
 };
 
-static bool match_point(const struct mount_line *mount, void *arg)
-{
-	struct cgroups *cgroups = arg;
+struct cgroups {
+	struct cgroup_trees *trees;
+	char point[4096];                /* of the v2 tree, as links to what is in it show it */
+	struct map slots;                /* id to place in `known` */
+	struct group known[CGROUPS_MAX]; /* a ring: from the oldest on, so many */
+	size_t oldest, len;
+	size_t bytes; /* of all paths */
+};
 
-	if ((size_t)snprintf(cgroups->point, sizeof(cgroups->point), "%s", mount->point) >= sizeof(cgroups->point))
-		return false;
-	cgroups->mount = open(cgroups->point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return cgroups->mount >= 0;
+static ssize_t path_of(int fd, char *ret, size_t size)
+{
+	char link[64];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, ret, size);
+	return len < (ssize_t)size ? len : -1;
 }
 
 int cgroups_new(struct cgroups **ret)
 {
 	struct cgroups *cgroups = calloc(1, sizeof(*cgroups));
+	int err = cgroups ? cgroup_trees_open(&cgroups->trees) : -ENOMEM;
+	ssize_t len;
 
-	if (!cgroups)
-		return -ENOMEM;
 	*ret = cgroups;
-	cgroups->mount = -1;
-	find_mount("cgroup2", match_point, cgroups);
-	return intern_new(&cgroups->strings);
+	if (err)
+		return err;
+	len = path_of(cgroup_trees_unified(cgroups->trees), cgroups->point, sizeof(cgroups->point));
+	cgroups->point[len < 0 ? 0 : len] = 0;
+	return 0;
+}
+
+static void forget_oldest(struct cgroups *cgroups)
+{
+	struct group *group = &cgroups->known[cgroups->oldest];
+
+	map_remove(&cgroups->slots, group->id);
+	free(group->path);
+	cgroups->bytes -= group->len;
+	cgroups->oldest = (cgroups->oldest + 1) % CGROUPS_MAX;
+	cgroups->len--;
 }
 
 void cgroups_free(struct cgroups *cgroups)
 {
 	if (!cgroups)
 		return;
-	if (cgroups->mount >= 0)
-		close(cgroups->mount);
-	map_free(&cgroups->paths);
-	intern_free(cgroups->strings);
+	while (cgroups->len)
+		forget_oldest(cgroups);
+	cgroup_trees_free(cgroups->trees);
+	map_free(&cgroups->slots);
 	free(cgroups);
 }
 
-static uint32_t ask_path(struct cgroups *cgroups, uint64_t id)
+static void ask_path(struct cgroups *cgroups, struct group *group)
 {
 	union {
 		struct file_handle head;
-		char room[sizeof(struct file_handle) + sizeof(id)];
-	} handle = { .head = { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE } };
+		char room[sizeof(struct file_handle) + sizeof(group->id)];
+	} handle = { .head = { .handle_bytes = sizeof(group->id), .handle_type = KERNFS_HANDLE } };
+	int mount = cgroup_trees_unified(cgroups->trees);
 	size_t below = strlen(cgroups->point);
-	char link[64], path[4096];
+	char path[4096];
 	ssize_t len;
 
-	memcpy(handle.head.f_handle, &id, sizeof(id));
-	autoclose int fd =
-		cgroups->mount < 0 ? -1 : open_by_handle_at(cgroups->mount, &handle.head, O_PATH | O_CLOEXEC);
+	memcpy(handle.head.f_handle, &group->id, sizeof(group->id));
+	autoclose int fd = mount < 0 ? -1 : open_by_handle_at(mount, &handle.head, O_PATH | O_CLOEXEC);
 
-	if (fd < 0)
-		return 0;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, sizeof(path));
-	if (len < (ssize_t)below || strncmp(path, cgroups->point, below))
-		return 0;
-	return len == (ssize_t)below ? intern_text(cgroups->strings, "/")
-				     : intern_bytes(cgroups->strings, path + below, (size_t)len - below);
+	len = fd < 0 ? -1 : path_of(fd, path, sizeof(path));
+	if (len < (ssize_t)below || strncmp(path, cgroups->point, below) != 0)
+		return;
+	group->len = (size_t)len > below ? (size_t)len - below : 1;
+	group->path = strndup((size_t)len > below ? path + below : "/", group->len);
+	if (group->path)
+		group->names = cgroup_trees_names(cgroups->trees, group->path, group->len);
+}
+
+/* NULL: out of memory. */
+static struct group *remember(struct cgroups *cgroups, const struct group *group)
+{
+	uint64_t *slot;
+	size_t at;
+
+	while (cgroups->len == CGROUPS_MAX || (cgroups->len && cgroups->bytes + group->len > CGROUPS_BYTES))
+		forget_oldest(cgroups);
+	at = (cgroups->oldest + cgroups->len) % CGROUPS_MAX;
+	slot = map_put(&cgroups->slots, group->id);
+	if (!slot)
+		return NULL;
+	*slot = at;
+	cgroups->known[at] = *group;
+	cgroups->bytes += group->len;
+	cgroups->len++;
+	return &cgroups->known[at];
+}
+
+static struct group *find_group(struct cgroups *cgroups, uint64_t id)
+{
+	uint64_t *slot = map_get(&cgroups->slots, id);
+	struct group group = { .id = id }, *place;
+
+	if (slot)
+		return &cgroups->known[*slot];
+	ask_path(cgroups, &group);
+	place = remember(cgroups, &group);
+	if (!place)
+		free(group.path);
+	return place;
 }
 
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id, size_t *ret_len)
 {
-	uint64_t *known = map_get(&cgroups->paths, id);
-	uint32_t path = known ? (uint32_t)*known : ask_path(cgroups, id);
+	const struct group *group = find_group(cgroups, id);
 
-	if (path == UINT32_MAX) /* no memory: it has no path */
-		path = 0;
-	if (!known && cgroups->paths.len < CGROUPS_MAX && (known = map_put(&cgroups->paths, id)))
-		*known = path;
-	return path ? intern_get(cgroups->strings, path, ret_len) : NULL;
+	if (!group || !group->path)
+		return NULL;
+	*ret_len = group->len;
+	return group->path;
+}
+
+void cgroups_place(struct cgroups *cgroups, uint64_t id, struct place *ret)
+{
+	const struct group *group = find_group(cgroups, id);
+
+	if (group && group->path)
+		place_named(group->path, group->len, &group->names, ret);
+	else
+		*ret = (struct place){ 0 };
+}
+
+int cgroups_place_process(struct cgroups *cgroups, uint32_t pid, struct buf *ret_path, struct place *ret)
+{
+	return cgroup_trees_place(cgroups->trees, pid, ret_path, ret);
 }
 
 int cgroup_settings(const char *path, struct wire_settings *ret)
@@ -231,7 +259,7 @@ int cgroup_settings(const char *path, struct wire_settings *ret)
 			return 0;
 		}
 	}
-	if (find_mount("cgroup2", match_v2, &search)) {
+	if (mounts_each("self", match_v2, &search)) {
 		ret->cgroup = search.stat.st_ino;
 		return 0;
 	}

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -22,6 +23,7 @@
 #include "collect/cgroup.h"
 #include "collect/collection.h"
 #include "collect/early.h"
+#include "collect/helpers.h"
 #include "collect/ingest.h"
 #include "collect/name.h"
 #include "collect/preload.h"
@@ -33,12 +35,14 @@
 #include "profile/profile.h"
 #include "sym/vdso.h"
 #include "worker/fetch.h"
-#include "worker/shelf.h"
+#include "worker/pool.h"
 #include "worker/serve.h"
-#include "worker/worker.h"
+#include "worker/shelf.h"
+#include "worker/spawner.h"
 
-#define WORKER_MEMORY ((uint64_t)512 << 20)
-#define WORKER_SECONDS 10
+#define NAMING_WALL 4     /* times as long as users' files, root's may take: the machine may be busy */
+#define TABLES_PERCENT 60 /* of the time after the end, for tables of samples that wait */
+#define HELPING (1 + POOL_WORKERS + HELPERS)
 #define OFTEN (100 * NS_PER_MS) /* where nothing says how often is enough */
 #define RARELY (10 * NS_PER_MS) /* at least between two looks at how full the table of counts is */
 
@@ -89,20 +93,15 @@ static int check_targets(const struct collect_options *options)
 }
 
 /* Early: a process that is forked later inherits more. */
-static int start_worker(struct collect *collect)
+static int start_processes(struct collect *collect)
 {
 	const struct collect_options *options = &collect->options;
 	int err = options->windows ? shelf_new(&collect->shelf) : 0;
 
-	err = err ? err
-		  : worker_start(&collect->own_worker, &(struct worker_options){
-							       .serve = serve,
-							       .arg = collect->shelf,
-							       .memory_bytes = WORKER_MEMORY,
-							       .cpu_seconds = WORKER_SECONDS,
-						       });
-
-	collect->worker = collect->own_worker;
+	collect->owns_pool = true;
+	err = err ? err : spawner_start(&collect->spawner);
+	err = err ? err : pool_start(&collect->pool, serve, collect->shelf, collect->spawner);
+	err = err ? err : helpers_start(&collect->helpers, collect->spawner);
 	if (!err && options->debuginfod && !options->raw)
 		err = fetch_start(&collect->fetch);
 	return err;
@@ -114,7 +113,8 @@ static int open_namer(struct collect *collect)
 
 	return namer_new(&collect->namer, &(struct namer_options){
 						  .profile = collect->profile,
-						  .worker = collect->worker,
+						  .pool = collect->pool,
+						  .helpers = collect->helpers,
 						  .demangle = options->demangle,
 						  .inlines = options->inlines,
 						  .lines = options->lines,
@@ -127,14 +127,15 @@ static int open_tables(struct collect *collect)
 {
 	int err = tables_new(&collect->tables, &(struct tables_options){
 						       .sampler = collect->sampler,
-						       .worker = collect->worker,
+						       .pool = collect->pool,
+						       .helpers = collect->helpers,
 						       .bytes = collect->options.unwind_bytes,
-						       .find_debug = met_find_debug,
+						       .path_of = met_path_of,
 						       .arg = collect,
 					       });
 
 	if (!err && !vdso_copy(&collect->vdso))
-		tables_want(collect->tables, WIRE_TABLE_VDSO, collect->vdso);
+		tables_want(collect->tables, WIRE_TABLE_VDSO, collect->vdso, &(struct origin){ 0 });
 	return err ? err
 		   : early_new(&collect->early, &(struct early_options){
 							.ingest = collect->ingest,
@@ -189,7 +190,7 @@ static int open_rest(struct collect *collect)
 	if (!err && !sampler_has_tree(collect->sampler)) {
 		if (!options->no_tree && asprintf(&collect->warning, "%s", fail_text()) < 0)
 			collect->warning = NULL;
-		err = addresses_new(&collect->addresses, collect->profile);
+		err = addresses_new(&collect->addresses, collect->profile, met_read_maps, collect);
 	}
 	if (err)
 		return err;
@@ -213,7 +214,7 @@ int collect_open(struct collect **ret, const struct collect_options *options, st
 	*ret = collect_new(options, profile);
 	if (!*ret)
 		return -ENOMEM;
-	err = start_worker(*ret);
+	err = start_processes(*ret);
 	return err ? err : open_rest(*ret);
 }
 
@@ -222,7 +223,9 @@ int collect_open_next(struct collect **ret, struct collect *before, struct profi
 	*ret = collect_new(&before->options, profile);
 	if (!*ret)
 		return -ENOMEM;
-	(*ret)->worker = before->worker;
+	(*ret)->pool = before->pool;
+	(*ret)->helpers = before->helpers;
+	(*ret)->spawner = before->spawner;
 	return open_rest(*ret);
 }
 
@@ -230,6 +233,11 @@ void collect_free(struct collect *collect)
 {
 	if (!collect)
 		return;
+	if (collect->owns_pool && collect->pool && collect->helpers) { /* whoever asked is still there to be answered */
+		pool_cancel(collect->pool, false);
+		helpers_cancel(collect->helpers, false);
+		pool_cancel(collect->pool, false); /* an answer may lead to another question */
+	}
 	ticks_free(collect->ticks);
 	ingest_free(collect->ingest);
 	addresses_free(collect->addresses);
@@ -242,7 +250,11 @@ void collect_free(struct collect *collect)
 		close(collect->vdso);
 	tables_free(collect->tables);
 	preload_free(collect->preload);
-	worker_free(collect->own_worker);
+	if (collect->owns_pool) {
+		pool_free(collect->pool);
+		helpers_free(collect->helpers);
+		spawner_free(collect->spawner);
+	}
 	shelf_free(collect->shelf);
 	fetch_free(collect->fetch);
 	sampler_free(collect->sampler);
@@ -262,6 +274,34 @@ void collect_command(struct collect *collect, uint32_t pid)
 	sampler_set_command(collect->sampler, pid);
 }
 
+/* Work of these processes counts as wick's own. */
+static void own_pids(const struct collect *collect, uint32_t ret[WIRE_WORKERS])
+{
+	_Static_assert(POOL_WORKERS + HELPERS <= WIRE_WORKERS, "");
+	memset(ret, 0, WIRE_WORKERS * sizeof(*ret));
+	pool_pids(collect->pool, ret);
+	helpers_pids(collect->helpers, ret + POOL_WORKERS);
+}
+
+static void tell_own_pids(struct collect *collect)
+{
+	uint32_t pids[WIRE_WORKERS];
+
+	own_pids(collect, pids);
+	sampler_set_workers(collect->sampler, pids);
+}
+
+static bool is_own_pid(void *arg, uint32_t pid)
+{
+	uint32_t pids[WIRE_WORKERS];
+	bool own = false;
+
+	own_pids(arg, pids);
+	for (size_t i = 0; i < WIRE_WORKERS; i++)
+		own |= pids[i] == pid;
+	return own;
+}
+
 /* Everything that takes time, before the first tick. */
 static int get_ready(struct collect *collect)
 {
@@ -269,7 +309,7 @@ static int get_ready(struct collect *collect)
 
 	if (err)
 		return err;
-	sampler_set_worker(collect->sampler, (uint32_t)worker_pid(collect->worker));
+	tell_own_pids(collect);
 	collect->started_ns = clock_ns(CLOCK_MONOTONIC);
 	collect->drain_at = collect->started_ns + collect->options.drain_ms * NS_PER_MS;
 	account_start(collect);
@@ -293,9 +333,9 @@ int collect_follow(struct collect *collect, struct collect *before)
 		return err;
 	if (collect->options.children)
 		sampler_follow_pids(collect->sampler, before->sampler);
-	collect->own_worker = before->own_worker;
+	collect->owns_pool = before->owns_pool;
 	collect->shelf = before->shelf;
-	before->own_worker = NULL;
+	before->owns_pool = false;
 	before->shelf = NULL;
 	ticks_stop(before->ticks);
 	return ticks_start(collect->ticks);
@@ -379,7 +419,7 @@ static uint64_t look_at(const struct collect *collect, uint64_t now)
 static bool can_load_ahead(const struct collect *collect)
 {
 	return collect->tables && !collect->loaded_ahead && !collect->options.command && collect->options.user &&
-	       worker_idle(collect->worker);
+	       pool_idle(collect->pool) && helpers_idle(collect->helpers);
 }
 
 int collect_timeout(const struct collect *collect)
@@ -410,28 +450,56 @@ static int load_ahead(struct collect *collect)
 									.sampler = collect->sampler,
 									.tables = collect->tables,
 									.pids = options->pids,
+									.helpers = collect->helpers,
 									.pids_len = options->pids_len,
-									.worker = (uint32_t)worker_pid(collect->worker),
+									.is_own = is_own_pid,
+									.arg = collect,
 								});
 	if (err)
 		return err;
 	collect->loaded_ahead = !preload_next(collect->preload);
-	return worker_pump(collect->worker, false);
+	return collect_pump(collect);
+}
+
+int collect_pump(struct collect *collect)
+{
+	int err = helpers_pump(collect->helpers);
+
+	return err ? err : pool_pump(collect->pool);
+}
+
+/* What to poll for, and how long at most. */
+static int poll_list(const struct collect *collect, struct pollfd list[HELPING], int timeout_ms)
+{
+	int pool = pool_timeout(collect->pool), helpers = helpers_timeout(collect->helpers);
+
+	list[0] = (struct pollfd){ .fd = sampler_poll_fd(collect->sampler), .events = POLLIN };
+	pool_poll(collect->pool, list + 1);
+	helpers_poll(collect->helpers, list + 1 + POOL_WORKERS);
+	timeout_ms = timeout_ms < pool ? timeout_ms : pool;
+	return timeout_ms < helpers ? timeout_ms : helpers;
+}
+
+int collect_wait(struct collect *collect, int timeout_ms)
+{
+	struct pollfd ready[HELPING];
+
+	timeout_ms = poll_list(collect, ready, timeout_ms);
+	poll(ready + 1, HELPING - 1, timeout_ms);
+	return collect_pump(collect);
 }
 
 int collect_poll(struct collect *collect, int timeout_ms)
 {
-	struct pollfd ready[] = {
-		{ .fd = sampler_poll_fd(collect->sampler), .events = POLLIN },
-		{ .fd = worker_poll_fd(collect->worker), .events = worker_poll_events(collect->worker) },
-	};
-	struct timespec timeout = { timeout_ms / 1000, (long)(timeout_ms % 1000 * NS_PER_MS) };
+	struct pollfd ready[HELPING];
+	int wait_ms = poll_list(collect, ready, timeout_ms);
+	struct timespec timeout = { wait_ms / 1000, (long)(wait_ms % 1000 * NS_PER_MS) };
 	sigset_t none;
 	int err = 0;
 	uint64_t now;
 
 	sigemptyset(&none);
-	if (ppoll(ready, 2, &timeout, &none) < 0)
+	if (ppoll(ready, HELPING, &timeout, &none) < 0)
 		return -errno;
 	if (ready[0].revents || collect->addresses) /* processes must be asked while they live */
 		err = sampler_consume(collect->sampler, &collect->sinks);
@@ -444,11 +512,11 @@ int collect_poll(struct collect *collect, int timeout_ms)
 		collect->check_at = now + NS_PER_SEC;
 		look_after_targets(collect);
 	}
-	err = err ? err : worker_pump(collect->worker, false);
+	err = err ? err : collect_pump(collect);
 	if (!err && collect->early)
 		err = early_run(collect->early, false);
 	err = err ? err : load_ahead(collect);
-	sampler_set_worker(collect->sampler, (uint32_t)worker_pid(collect->worker));
+	tell_own_pids(collect);
 	return err ? err : ticks_tend(collect->ticks);
 }
 
@@ -457,13 +525,57 @@ bool collect_targets_gone(const struct collect *collect)
 	return collect->targets_gone;
 }
 
-/* What waits for a table gets it, or is counted without. */
+/*
+ * Waits until all questions are answered. When their time is up, those about what users have made are answered without
+ * an answer; those about root's files have some times as long, and hardly ever take a part of it.
+ */
+static int settle(struct collect *collect, uint64_t until_ns)
+{
+	uint64_t last_ns = collect->ended_ns + NAMING_WALL * collect->options.naming_ns;
+	int err = collect_pump(collect);
+
+	while (!err && !(pool_idle(collect->pool) && helpers_idle(collect->helpers))) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+		if (now >= until_ns) {
+			helpers_cancel(collect->helpers, now < last_ns);
+			pool_cancel(collect->pool, now < last_ns);
+		}
+		err = collect_wait(collect, OFTEN / NS_PER_MS);
+	}
+	return err;
+}
+
+/*
+ * What waits for a table gets it, or is counted without. Tables have a part of the time, so that some is left for
+ * names.
+ */
 static int settle_early(struct collect *collect)
 {
-	int err = collect->early ? worker_pump(collect->worker, true) : 0;
+	uint64_t until = collect->ended_ns + collect->options.naming_ns * TABLES_PERCENT / 100;
+	int err = collect->early ? early_run(collect->early, false) : 0;
 
+	while (!err && collect->early && early_waits(collect->early) && clock_ns(CLOCK_MONOTONIC) < until) {
+		err = settle(collect, until);
+		err = err ? err : early_run(collect->early, false);
+		if (!err && pool_idle(collect->pool) && helpers_idle(collect->helpers))
+			break; /* nothing was asked for that was not answered */
+	}
 	err = err || !collect->early ? err : early_run(collect->early, true);
 	return err ? err : ingest_events_settle(collect->ingest);
+}
+
+/* Asks for names until there is nothing left to ask for, or no time. */
+static int name_all(struct collect *collect)
+{
+	uint64_t until = collect->ended_ns + collect->options.naming_ns;
+	int err = namer_ask(collect->namer, true);
+
+	while (!err && (namer_waits(collect->namer) || collect->opening)) {
+		err = settle(collect, until);
+		err = err ? err : namer_ask(collect->namer, true);
+	}
+	return err ? err : namer_finish(collect->namer);
 }
 
 int collect_stop(struct collect *collect)
@@ -475,6 +587,7 @@ int collect_stop(struct collect *collect)
 	profile_meta(collect->profile)->expected = ticks_expected(collect->ticks);
 	err = collect_drain(collect); /* the other generation has been empty since the drain before */
 	take_time(collect);
+	collect->ended_ns = clock_ns(CLOCK_MONOTONIC);
 	err = err ? err : settle_early(collect);
 	err = err ? err : ways_count(collect->profile, ingest_early_samples(collect->ingest), account_has_row, collect);
 	if (err)
@@ -487,7 +600,7 @@ int collect_stop(struct collect *collect)
 
 int collect_name(struct collect *collect)
 {
-	int err = collect->options.raw ? 0 : namer_run(collect->namer);
+	int err = collect->options.raw ? 0 : name_all(collect);
 
 	if (err)
 		return err;

@@ -19,6 +19,7 @@ struct profile;
 #define COLLECT_RING_BYTES (1 << 20)
 #define COLLECT_DRAIN_MS 5000
 #define COLLECT_UNWIND_BYTES ((uint64_t)64 << 20)
+#define COLLECT_NAMING_NS ((uint64_t)5000000000)
 
 struct collect_options {
 	const uint32_t *pids, *tids;
@@ -46,6 +47,7 @@ struct collect_options {
 	uint64_t max_stacks, ring_bytes, drain_ms, unwind_bytes;
 	bool windows;          /* it is taken out piece by piece: collect/part.h */
 	uint64_t max_counts;   /* distinct counts between two fetches; 0: fitted to the rate and max_stacks */
+	uint64_t naming_ns;    /* after the end, for tables and names: see COLLECT_NAMING_NS */
 	uint64_t begun_ns;     /* when wick began, monotonic */
 	struct opener *opener; /* who opens the events; NULL: whoever collects */
 };

@@ -13,10 +13,10 @@
 #include "collect/collect.h"
 #include "collect/ingest.h"
 #include "collect/sampler.h"
+#include "collect/origin.h"
 #include "proc/process.h"
 
 struct profile_frame;
-struct symbols_debug;
 
 #define PROGRAMS 64 /* files of programs that wait for their first sample */
 
@@ -24,6 +24,7 @@ struct symbols_debug;
 struct program {
 	uint64_t id; /* 0: none */
 	int fd;
+	struct origin origin;
 };
 
 struct collect {
@@ -32,10 +33,12 @@ struct collect {
 	struct sampler *sampler;
 	struct ticks *ticks;
 	struct ingest *ingest;
-	struct worker *worker;
-	struct worker *own_worker; /* the same, unless it is shared with other recordings */
-	struct shelf *shelf;       /* what each worker begins with: nothing; NULL: it keeps nothing */
-	struct fetch *fetch;       /* NULL: no server is asked for debug files */
+	struct pool *pool;
+	struct helpers *helpers;
+	struct spawner *spawner; /* what these are forked from */
+	bool owns_pool;          /* unless another recording has taken over */
+	struct shelf *shelf;     /* what each worker begins with: nothing; NULL: it keeps nothing */
+	struct fetch *fetch;     /* NULL: no server is asked for debug files */
 	struct namer *namer;
 	struct cgroups *cgroups;
 	struct program programs[PROGRAMS];
@@ -46,6 +49,9 @@ struct collect {
 	int vdso;
 	struct map file_ids;         /* file of the profile → its id */
 	struct map not_opened;       /* file of the profile → how often that was tried */
+	struct map user_files;       /* user → files that are open for his processes */
+	size_t opening;              /* files that a helper is asked for */
+	uint64_t over_budget;        /* files that were not opened because a user had his share */
 	struct map jit_seen;         /* processes whose own code was met */
 	struct addresses *addresses; /* only where the kernel side cannot find mappings */
 	char *warning;
@@ -57,6 +63,7 @@ struct collect {
 	int nice;           /* as wick was started */
 	uint32_t asked;     /* processes up to this one have been asked for their program */
 	bool targets_gone, loaded_ahead;
+	uint64_t ended_ns; /* from then on the time for naming counts */
 	struct ways *ways; /* for parts; NULL: not yet */
 	/* as it was when the last part was cut off: part.c */
 	uint64_t last_sums[WIRE_COUNTERS], last_expected;
@@ -69,8 +76,10 @@ struct collect {
 struct ingest_options met_options(struct collect *collect);
 /* The programs of processes that began before wick did, while they can be asked. After each drain. */
 void met_name_processes(struct collect *collect);
-/* The debug file of a file that has no unwind table of its own; for tables.c. */
-int met_find_debug(void *arg, uint64_t id, const struct symbols_debug *debug);
+/* The maps of a process, for addresses.c: waits for a helper, but not for long. */
+int met_read_maps(void *arg, uint32_t pid, struct buf *ret);
+/* Where the file of an id is; for tables.c. */
+const char *met_path_of(void *arg, uint64_t id);
 void met_free(struct collect *collect);
 
 /* ---- account.c: numbers ---- */
@@ -91,5 +100,8 @@ void account_refusals(struct collect *collect);
 
 /* Closes a window of the kernel side, and does what is due after each. */
 int collect_drain(struct collect *collect);
+/* Does what workers and helpers have answered; and waits for more, at most so long. */
+int collect_pump(struct collect *collect);
+int collect_wait(struct collect *collect, int timeout_ms);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A queue of samples that wait for unwind tables. It is bounded: when it is full the oldest are unwound with what there
- * is. Each record that comes in is counted exactly once, whole or with a reason.
+ * A queue of samples that wait for unwind tables. It is bounded: when it is full, the oldest of the user who has most
+ * there is unwound with what there is. Each record that comes in is counted exactly once, whole or with a reason.
  */
 #include "collect/early.h"
 
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "bpf/wire.h"
 #include "collect/ingest.h"
 #include "collect/sampler.h"
@@ -19,6 +20,7 @@
 
 struct waiting {
 	struct waiting *next;
+	uint64_t user;
 	size_t len;
 	char bytes[];
 };
@@ -30,6 +32,8 @@ struct early {
 	bool events;
 	uint64_t *sums;
 	struct waiting *first, **last;
+	const struct waiting *trying; /* whose stack is being unwound */
+	struct map users;             /* user → bytes of his that wait */
 	size_t bytes;
 	uint64_t done;
 	struct replay_result result;
@@ -63,6 +67,7 @@ void early_free(struct early *early)
 		free(early->first);
 		early->first = next;
 	}
+	map_free(&early->users);
 	free(early);
 }
 
@@ -73,7 +78,7 @@ static int find_rule(void *arg, uint64_t owner, uint32_t kind, uint64_t offset, 
 	int have = tables_rule(early->tables, id, offset, ret);
 
 	if (have == -EAGAIN)
-		tables_again(early->tables, id);
+		tables_again(early->tables, id, early->trying->user);
 	return have;
 }
 
@@ -95,10 +100,10 @@ static uint64_t stack_id(const struct early *early)
 	return id ? id : 1;
 }
 
-/* Makes the stack known, within the limit that holds for all of them. -ENOSPC beyond it. */
-static int know_stack(struct early *early, uint64_t id)
+/* Makes the stack known, within the limits that hold for all of them, and for those of a user. */
+static int know_stack(struct early *early, uint64_t id, uint64_t user)
 {
-	int err = ingest_has_stack(early->ingest, id) ? 0 : sampler_know(early->sampler, id);
+	int err = ingest_has_stack(early->ingest, id) ? 0 : sampler_know(early->sampler, id, user);
 
 	if (err)
 		return err;
@@ -112,15 +117,17 @@ static int count_one(struct early *early, const struct waiting *record, bool las
 {
 	struct wire_early head;
 	uint64_t when;
-	int err = replay(record->bytes, find_rule, early, last, &early->result);
+	int err;
 
+	early->trying = record;
+	err = replay(record->bytes, find_rule, early, last, &early->result);
 	if (err)
 		return err;
 	memcpy(&head, record->bytes, sizeof(head));
 	head.key.user = stack_id(early);
-	err = know_stack(early, head.key.user);
-	if (err == -ENOSPC) {
-		early->sums[WIRE_lost_stacks]++;
+	err = know_stack(early, head.key.user, record->user);
+	if (err == -ENOSPC || err == -EDQUOT) {
+		early->sums[err == -ENOSPC ? WIRE_lost_stacks : WIRE_lost_user_stacks]++;
 		return 0;
 	}
 	when = head.when;
@@ -134,11 +141,14 @@ static int count_one(struct early *early, const struct waiting *record, bool las
 static void drop_one(struct early *early, struct waiting **at)
 {
 	struct waiting *record = *at;
+	uint64_t *own = map_get(&early->users, record->user);
 
 	*at = record->next;
 	if (!*at)
 		early->last = at;
 	early->bytes -= record->len;
+	if (own)
+		*own -= record->len;
 	early->done++;
 	free(record);
 }
@@ -160,15 +170,36 @@ int early_run(struct early *early, bool last)
 	return 0;
 }
 
+/* The user who has most in the queue. */
+static uint64_t greatest_user(const struct early *early)
+{
+	const struct map_slot *slot;
+	uint64_t most = 0, user = 0;
+	size_t at = 0;
+
+	while ((slot = map_next(&early->users, &at)))
+		if (slot->value > most) {
+			most = slot->value;
+			user = slot->key;
+		}
+	return user;
+}
+
 /* The oldest ones alone: records may come faster than all that wait can be tried again. */
 static int make_room(struct early *early)
 {
 	while (early->bytes > QUEUE_BYTES) {
-		int err = count_one(early, early->first, true);
+		struct waiting **at = &early->first;
+		uint64_t user = greatest_user(early);
+		int err;
 
+		while (*at && (*at)->user != user)
+			at = &(*at)->next;
+		at = *at ? at : &early->first;
+		err = count_one(early, *at, true);
 		if (err)
 			return err;
-		drop_one(early, &early->first);
+		drop_one(early, at);
 	}
 	return 0;
 }
@@ -176,14 +207,18 @@ static int make_room(struct early *early)
 int early_take(struct early *early, const void *data, size_t len)
 {
 	struct waiting *record;
+	struct wire_early head;
+	uint64_t *own;
 
 	if (!replay_check(data, len))
 		return -EBADMSG;
-	record = malloc(sizeof(*record) + len);
+	memcpy(&head, data, sizeof(head));
+	own = map_put(&early->users, head.user);
+	record = own ? malloc(sizeof(*record) + len) : NULL;
 	if (!record)
 		return -ENOMEM;
-	record->next = NULL;
-	record->len = len;
+	*own += len;
+	*record = (struct waiting){ .user = head.user, .len = len };
 	memcpy(record->bytes, data, len);
 	*early->last = record;
 	early->last = &record->next;

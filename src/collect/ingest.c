@@ -17,8 +17,11 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "bpf/wire.h"
+#include "collect/programs.h"
 #include "profile/profile.h"
 
+#define PATH_TEXT (WIRE_PATH_LEN + 2)
+#define AT_ONCE_BYTES ((size_t)1 << 20)
 #define PLACED_MAX 8192          /* processes in their cgroups: beyond it they are looked at again */
 #define NOT_ANNOUNCED UINT64_MAX /* as the device of a file: the kernel's have 32 bits */
 
@@ -29,7 +32,8 @@ struct ingest {
 	struct map files;         /* id → file */
 	struct map processes;     /* process id → process, for those sampled */
 	struct map placed;        /* a process in a cgroup → labels, plus one */
-	struct map programs;      /* process id → strings of program and name, for all that were noticed */
+	struct programs programs; /* of all processes that were noticed */
+	size_t at_once;           /* bytes of paths that became part of the profile without a sample */
 	struct map samples;       /* hash of key → sample */
 	struct map early;         /* sample → how many were unwound here */
 	uint32_t *timed;          /* sample → how many events it has */
@@ -75,7 +79,7 @@ void ingest_free(struct ingest *ingest)
 	map_free(&ingest->files);
 	map_free(&ingest->processes);
 	map_free(&ingest->placed);
-	map_free(&ingest->programs);
+	programs_free(&ingest->programs);
 	map_free(&ingest->samples);
 	map_free(&ingest->early);
 	buf_free(&ingest->waiting);
@@ -274,10 +278,9 @@ static int ingest_kernel_stack(struct ingest *ingest, const void *data, size_t l
 }
 
 /* Names from the leaf up, each ended by NUL, become /a/b/leaf. */
-static uint32_t path_string(struct profile *profile, const char *names, size_t len)
+static const char *path_text(const char *names, size_t len, char path[PATH_TEXT], size_t *ret_len)
 {
-	char path[WIRE_PATH_LEN + 2];
-	size_t at = sizeof(path);
+	size_t at = PATH_TEXT;
 
 	while (len) {
 		size_t name = strnlen(names, len);
@@ -293,7 +296,8 @@ static uint32_t path_string(struct profile *profile, const char *names, size_t l
 		len -= name;
 		names += name;
 	}
-	return profile_bytes(profile, path + at, sizeof(path) - at);
+	*ret_len = PATH_TEXT - at;
+	return path + at;
 }
 
 static int ingest_file(struct ingest *ingest, const void *data, size_t len)
@@ -303,6 +307,9 @@ static int ingest_file(struct ingest *ingest, const void *data, size_t len)
 	struct wire_file found;
 	struct profile_file *file;
 	uint32_t number, path;
+	char room[PATH_TEXT];
+	const char *text;
+	size_t text_len;
 
 	if (len < fixed)
 		return -EBADMSG;
@@ -310,7 +317,8 @@ static int ingest_file(struct ingest *ingest, const void *data, size_t len)
 	if (found.path_len > WIRE_PATH_LEN || len < fixed + found.path_len)
 		return -EBADMSG;
 	number = file_of(ingest, found.id);
-	path = path_string(profile, (const char *)data + fixed, found.path_len);
+	text = path_text((const char *)data + fixed, found.path_len, room, &text_len);
+	path = profile_bytes(profile, text, text_len);
 	if (number == PROFILE_FULL || path == PROFILE_FULL)
 		return -ENOMEM;
 	file = profile_file(profile, number);
@@ -338,7 +346,7 @@ static int ingest_program(struct ingest *ingest, const void *data, size_t len)
 		return -EBADMSG;
 	memcpy(&program, data, sizeof(program));
 	if (ingest->options.program_found)
-		ingest->options.program_found(ingest->options.arg, program.pid, program.id);
+		ingest->options.program_found(ingest->options.arg, &program);
 	return 0;
 }
 
@@ -377,60 +385,67 @@ int ingest_record(struct ingest *ingest, const void *data, size_t len)
 	}
 }
 
-/* A program and the name that the process took with it, in one word. */
-static uint64_t program_of(uint32_t exe, uint32_t comm)
-{
-	return (uint64_t)comm << 32 | exe;
-}
-
-static void set_program(struct ingest *ingest, uint32_t process, uint64_t program)
-{
-	struct profile_process *in = profile_process(ingest->options.profile, process);
-
-	in->exe = (uint32_t)program;
-	in->comm = (uint32_t)(program >> 32);
-}
-
-static int notice_program(struct ingest *ingest, uint64_t id, uint64_t program)
-{
-	uint64_t *process = map_get(&ingest->processes, id), *slot = map_put(&ingest->programs, id);
-
-	if (!slot)
-		return -ENOMEM;
-	*slot = program;
-	if (process)
-		set_program(ingest, (uint32_t)*process, program);
-	return 0;
-}
-
-static int notice_exec(struct ingest *ingest, const struct wire_notice *notice, const char *path)
+/* What a process that was sampled runs becomes part of the profile. */
+static int set_program(struct ingest *ingest, uint32_t process, const struct program_text *program)
 {
 	struct profile *profile = ingest->options.profile;
-	uint32_t exe = path_string(profile, path, notice->path_len);
-	uint32_t comm = profile_bytes(profile, notice->comm, strnlen(notice->comm, sizeof(notice->comm)));
+	uint32_t exe = program->exe_len ? profile_bytes(profile, program->text, program->exe_len) : PROFILE_NONE;
+	uint32_t comm = profile_bytes(profile, program->text + program->exe_len, program->comm_len);
 
 	if (exe == PROFILE_FULL || comm == PROFILE_FULL)
 		return -ENOMEM;
-	return notice_program(ingest, wire_process_id(notice->pid, notice->start), program_of(exe, comm));
+	profile_process(profile, process)->exe = exe;
+	profile_process(profile, process)->comm = comm;
+	return 0;
+}
+
+/*
+ * A process that was sampled before may not be again. What that adds to the profile has a limit: it may exec for
+ * ever.
+ */
+static int set_at_once(struct ingest *ingest, uint64_t id)
+{
+	const uint64_t *process = map_get(&ingest->processes, id);
+	const struct program_text *program = process ? programs_get(&ingest->programs, id) : NULL;
+
+	if (!program || ingest->at_once > AT_ONCE_BYTES)
+		return 0;
+	ingest->at_once += program->exe_len;
+	return set_program(ingest, (uint32_t)*process, program);
+}
+
+static int notice_exec(struct ingest *ingest, const struct wire_notice *notice, const char *names)
+{
+	uint64_t id = wire_process_id(notice->pid, notice->start);
+	char room[PATH_TEXT];
+	size_t len;
+	const char *path = path_text(names, notice->path_len, room, &len);
+	int err = programs_set(&ingest->programs, id, path, len, notice->comm,
+			       strnlen(notice->comm, sizeof(notice->comm)));
+
+	return err ? err : set_at_once(ingest, id);
 }
 
 /* A new process runs its parent's program until it execs its own. */
 static int notice_fork(struct ingest *ingest, const struct wire_notice *notice)
 {
+	uint64_t id = wire_process_id(notice->pid, notice->start);
 	uint64_t parent = wire_process_id(notice->parent, notice->parent_start);
-	uint64_t *known = map_get(&ingest->programs, parent);
-	uint32_t exe = PROFILE_NONE, comm = PROFILE_NONE;
+	const struct program_text *known = programs_get(&ingest->programs, parent);
+	autobuf struct buf exe = { 0 }, comm = { 0 };
+	int err = 0;
 
 	if (!known && ingest->options.find_program) { /* asked once: what was not found is remembered as well */
-		ingest->options.find_program(ingest->options.arg, notice->parent, notice->parent_start, &exe, &comm);
-		known = map_put(&ingest->programs, parent);
-		if (!known)
-			return -ENOMEM;
-		*known = program_of(exe, comm);
+		if (ingest->options.find_program(ingest->options.arg, notice->parent, notice->parent_start, &exe,
+						 &comm))
+			exe.len = comm.len = 0;
+		err = programs_set(&ingest->programs, parent, exe.data, exe.len, comm.data, comm.len);
+		known = err ? NULL : programs_get(&ingest->programs, parent);
 	}
-	if (!known || !*known) /* nothing is known: what the child has by now, from its samples, stays */
-		return 0;
-	return notice_program(ingest, wire_process_id(notice->pid, notice->start), *known);
+	if (!known || !known->comm_len) /* nothing is known: what the child has by now, from its samples, stays */
+		return err;
+	err = programs_share(&ingest->programs, id, parent);
+	return err ? err : set_at_once(ingest, id);
 }
 
 int ingest_notice(struct ingest *ingest, const void *data, size_t len, struct ingest_ended *ret_ended)
@@ -472,7 +487,7 @@ void ingest_forget_ended(struct ingest *ingest)
 		if (map_get(&ingest->processes, id))
 			buf_u64(&ingest->past, id); /* without memory it is kept */
 		else
-			map_remove(&ingest->programs, id);
+			programs_forget(&ingest->programs, id);
 	}
 	buf_clear(&swap);
 	ingest->ended_before = ingest->ended;
@@ -482,20 +497,15 @@ void ingest_forget_ended(struct ingest *ingest)
 static uint32_t process_of(struct ingest *ingest, const struct wire_key *key)
 {
 	struct profile *profile = ingest->options.profile;
-	uint64_t id = wire_process_id(key->pid, key->start), *program;
+	uint64_t id = wire_process_id(key->pid, key->start);
 	uint32_t number = process_of_id(ingest, id);
-	struct profile_process *process;
+	const struct program_text *program;
 
 	if (number == PROFILE_FULL)
 		return PROFILE_FULL;
-	process = profile_process(profile, number);
-	if (process->start != id)
-		return number;
-	process->start = key->start;
-	program = map_get(&ingest->programs, id);
-	if (program)
-		set_program(ingest, number, *program);
-	return number;
+	profile_process(profile, number)->start = key->start;
+	program = programs_get(&ingest->programs, id);
+	return program && program->comm_len && set_program(ingest, number, program) ? PROFILE_FULL : number;
 }
 
 /* Labels come from the cgroup that a process was in when it was sampled: it may have been in others. */
@@ -669,7 +679,7 @@ static void forget_past(struct ingest *ingest)
 	while (cursor_left(&cursor) >= sizeof(uint64_t)) {
 		uint64_t id = cursor_u64(&cursor);
 
-		map_remove(&ingest->programs, id);
+		programs_forget(&ingest->programs, id);
 		map_remove(&ingest->processes, id);
 	}
 	buf_clear(&ingest->past);
@@ -746,7 +756,7 @@ uint32_t ingest_next_unknown(struct ingest *ingest, uint32_t after)
 size_t ingest_memory(const struct ingest *ingest)
 {
 	return map_bytes(&ingest->user_stacks) + map_bytes(&ingest->kernel_stacks) + map_bytes(&ingest->files) +
-	       map_bytes(&ingest->processes) + map_bytes(&ingest->programs) + map_bytes(&ingest->samples) +
+	       map_bytes(&ingest->processes) + programs_memory(&ingest->programs) + map_bytes(&ingest->samples) +
 	       map_bytes(&ingest->early) + map_bytes(&ingest->placed) + ingest->timed_cap * sizeof(*ingest->timed) +
 	       ingest->kernel_cap * sizeof(*ingest->kernel_frames) + ingest->waiting.cap;
 }

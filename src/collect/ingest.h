@@ -15,7 +15,9 @@ struct profile;
 struct profile_frame;
 struct profile_stacks;
 struct wire_event;
+struct buf;
 struct wire_file;
+struct wire_program;
 struct wire_frame;
 struct wire_key;
 
@@ -28,10 +30,10 @@ typedef void ingest_file_found(void *arg, uint32_t file, const struct wire_file 
 typedef void ingest_find_mapping(void *arg, uint32_t pid, struct profile_frame *frame);
 
 /* The program and name (strings of the profile) of a process that wick saw no exec of. */
-typedef int ingest_find_program(void *arg, uint32_t pid, uint64_t start, uint32_t *ret_exe, uint32_t *ret_comm);
+typedef int ingest_find_program(void *arg, uint32_t pid, uint64_t start, struct buf *exe, struct buf *comm);
 
 /* A program begins whose file has not been met. */
-typedef void ingest_program_found(void *arg, uint32_t pid, uint64_t file_id);
+typedef void ingest_program_found(void *arg, const struct wire_program *program);
 
 /* A cgroup was met for the first time: now it is still there. */
 typedef void ingest_group_found(void *arg, uint64_t cgroup);

@@ -3,7 +3,8 @@
  * Naming, once for the whole profile or again and again while it grows: frames that are new are gathered by the file
  * they lie in, each file is asked for all their offsets at once, and the answers are put into the frames. Files stay
  * open from when they were met, so exit, deletion and replacement cost no name. A file whose request fails keeps its
- * frames as they are, and a reason.
+ * frames as they are, and a reason. Maps of JIT code and debug files are looked for by helpers; a unit waits for one
+ * answer at a time, of a helper or of a worker.
  *
  * Invariant: a frame is in one list of one unit at most: those that wait, those that are asked for, those that have no
  * name yet but may get one.
@@ -19,67 +20,21 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/map.h"
-#include "collect/files.h"
-#include "collect/jit.h"
+#include "collect/helpers.h"
 #include "collect/kernel.h"
+#include "collect/name_parts.h"
+#include "collect/origin.h"
 #include "profile/expand.h"
 #include "proc/process.h"
 #include "profile/profile.h"
 #include "sym/kernel.h"
 #include "sym/vdso.h"
 #include "worker/fetch.h"
+#include "worker/pool.h"
 #include "worker/protocol.h"
-#include "worker/worker.h"
 
-struct list {
-	uint32_t *frames;
-	size_t len, cap;
-};
-
-/* What belongs together in one request: frames of one file, or of one process's own code. */
-struct unit {
-	struct namer *namer;
-	struct unit *next, *next_jit; /* of those that have frames without a name; of those that have no map */
-	uint32_t kind;                /* enum frame_kind */
-	uint32_t number;              /* of the file or process; 0 for the vDSO */
-	int fd;
-	int debug, alt;      /* its debug file, and what that shares with others; negative: none */
-	uint32_t pid;        /* who maps it */
-	struct list waiting; /* to be asked for */
-	struct list asked;   /* sorted by address */
-	struct list unnamed; /* of a map that may grow */
-	uint64_t *addresses; /* of those that are asked for */
-	uint64_t map_bytes;  /* when the map was read last */
-	uint64_t map_at;     /* when it is looked for next */
-	uint64_t map_every;
-	uint64_t ask_at;    /* not before */
-	unsigned int tries; /* to find the debug file */
-	bool found;         /* that has been tried, and is not tried again */
-	bool queued, asking, served, given_up;
-};
-
-#define TRIES 2                     /* the debug file, then what it refers to */
-#define UNNAMED_MAX 4096            /* frames of one process that are tried again */
-#define MAP_EVERY (10 * NS_PER_SEC) /* one that is not there is looked for again then, and less and less often */
-#define MAP_RARELY (128 * NS_PER_SEC)
-#define PAUSE 200 /* times as long as it took the last time: what takes long is asked for rarely */
-
-struct namer {
-	struct namer_options options;
-	struct sampler *sampler;
-	struct unit **units;
-	size_t units_len, units_cap;
-	struct map by_file, by_process; /* number → index of unit + 1 */
-	struct unit *queue, *jits;      /* there may be thousands of units: every second only these are looked at */
-	struct unit vdso, kernel;
-	struct expand *inlines; /* what frames turn out to be */
-	struct map marked;      /* frames that others were told of without a name */
-	struct list late;       /* those that have one now */
-	uint32_t gathered;      /* frames up to this one */
-	size_t asking;          /* requests under way */
-	size_t open;            /* descriptors of all units */
-	uint64_t kernel_at;     /* when its list may be read again */
-};
+#define UNNAMED_MAX 4096 /* frames of one process that are tried again */
+#define PAUSE 200        /* times as long as it took the last time: what takes long is asked for rarely */
 
 int namer_new(struct namer **ret, const struct namer_options *options)
 {
@@ -88,8 +43,10 @@ int namer_new(struct namer **ret, const struct namer_options *options)
 	if (!namer)
 		return -ENOMEM;
 	namer->options = *options;
-	namer->vdso = (struct unit){ .namer = namer, .kind = FRAME_VDSO, .fd = -1, .debug = -1, .alt = -1 };
-	namer->kernel = (struct unit){ .namer = namer, .kind = FRAME_KERNEL, .fd = -1, .debug = -1, .alt = -1 };
+	namer->vdso = (struct unit){ .namer = namer, .kind = FRAME_VDSO };
+	namer->kernel = (struct unit){ .namer = namer, .kind = FRAME_KERNEL };
+	namer->vdso.file = namer->vdso.debug = namer->vdso.alt = NOT_HELD;
+	namer->kernel.file = namer->kernel.debug = namer->kernel.alt = NOT_HELD;
 	*ret = namer;
 	return expand_new(&namer->inlines);
 }
@@ -99,30 +56,35 @@ void namer_ask_kernel(struct namer *namer, struct sampler *sampler)
 	namer->sampler = sampler;
 }
 
-static void hold_fd(struct unit *unit, int *place, int fd)
+void unit_let_go(struct unit *unit, struct held *held)
 {
-	*place = fd;
-	unit->namer->open += fd >= 0;
-}
-
-static void close_fd(struct unit *unit, int *fd)
-{
-	if (*fd >= 0) {
-		close(*fd);
+	if (held->fd >= 0) {
+		close(held->fd);
 		unit->namer->open--;
 	}
-	*fd = -1;
+	if (held->copied)
+		helpers_copy_closed(unit->namer->options.helpers, unit->origin.user, held->copied);
+	*held = NOT_HELD;
+}
+
+void unit_hold(struct unit *unit, struct held *held, int fd, const struct opened *opened)
+{
+	unit_let_go(unit, held);
+	held->fd = fd;
+	held->copied = fd >= 0 && opened && opened->copied ? opened->size : 0;
+	unit->namer->open += fd >= 0;
 }
 
 static void unit_free(struct unit *unit)
 {
-	close_fd(unit, &unit->fd);
-	close_fd(unit, &unit->debug);
-	close_fd(unit, &unit->alt);
+	unit_let_go(unit, &unit->file);
+	unit_let_go(unit, &unit->debug);
+	unit_let_go(unit, &unit->alt);
 	free(unit->waiting.frames);
 	free(unit->asked.frames);
 	free(unit->unnamed.frames);
 	free(unit->addresses);
+	free(unit->wanted);
 }
 
 void namer_free(struct namer *namer)
@@ -145,7 +107,7 @@ void namer_free(struct namer *namer)
 }
 
 /* The unit of a file or process, made if it was not there. NULL if memory is out. */
-static struct unit *unit_of(struct namer *namer, struct map *map, uint32_t kind, uint32_t number)
+struct unit *namer_unit(struct namer *namer, struct map *map, uint32_t kind, uint32_t number)
 {
 	uint64_t *slot = map_put(map, number);
 	struct unit *unit;
@@ -164,7 +126,8 @@ static struct unit *unit_of(struct namer *namer, struct map *map, uint32_t kind,
 	unit = calloc(1, sizeof(*unit));
 	if (!unit)
 		return NULL;
-	*unit = (struct unit){ .namer = namer, .kind = kind, .number = number, .fd = -1, .debug = -1, .alt = -1 };
+	*unit = (struct unit){ .namer = namer, .kind = kind, .number = number };
+	unit->file = unit->debug = unit->alt = NOT_HELD;
 	namer->units[namer->units_len++] = unit;
 	*slot = namer->units_len;
 	if (kind == FRAME_JIT) {
@@ -174,7 +137,7 @@ static struct unit *unit_of(struct namer *namer, struct map *map, uint32_t kind,
 	return unit;
 }
 
-static void set_reason(struct unit *unit, const char *reason, size_t len)
+void unit_set_reason(struct unit *unit, const char *reason, size_t len)
 {
 	struct profile *profile = unit->namer->options.profile;
 	uint32_t string = len ? profile_bytes(profile, reason, len) : PROFILE_NONE;
@@ -183,9 +146,32 @@ static void set_reason(struct unit *unit, const char *reason, size_t len)
 		profile_file(profile, unit->number)->reason = string;
 }
 
-static const char *reason_of_death(int err)
+static int ask_pool(struct unit *unit, const struct buf *request, const int *fds, size_t fds_len, worker_done *done)
 {
-	return err == -ETIME ? "too_slow" : "worker_died";
+	int err = buf_error(request) ? -ENOMEM
+				     : pool_ask(unit->namer->options.pool, &(struct worker_request){
+										   .bytes = request->data,
+										   .len = request->len,
+										   .fds = fds,
+										   .fds_len = fds_len,
+										   .user = unit->origin.user,
+										   .maker = unit->origin.maker,
+										   .soon = true,
+										   .done = done,
+										   .arg = unit,
+									   });
+
+	unit->namer->asking += !err;
+	return err;
+}
+
+void unit_enqueue(struct unit *unit)
+{
+	if (unit->queued)
+		return;
+	unit->queued = true;
+	unit->next = unit->namer->queue;
+	unit->namer->queue = unit;
 }
 
 static void identified(void *arg, int err, const void *reply, size_t len)
@@ -200,86 +186,51 @@ static void identified(void *arg, int err, const void *reply, size_t len)
 
 	unit->namer->asking--;
 	if (err) {
-		set_reason(unit, reason_of_death(err), strlen(reason_of_death(err)));
+		unit_set_reason(unit, pool_reason(err), strlen(pool_reason(err)));
 		return;
 	}
 	if (answer_open(&reader, reply, len, &kind) || kind != ANSWER_IDENTITY ||
 	    answer_read_identity(&reader, &id, &id_len, &reason, &reason_len)) {
-		set_reason(unit, "worker_died", strlen("worker_died"));
+		unit_set_reason(unit, "worker_died", strlen("worker_died"));
 	} else {
 		uint32_t string = id_len ? profile_bytes(profile, id, id_len) : PROFILE_NONE;
 
 		if (string != PROFILE_FULL)
 			profile_file(profile, unit->number)->build_id = string;
 		if (reason_len)
-			set_reason(unit, reason, reason_len);
+			unit_set_reason(unit, reason, reason_len);
 	}
 	answer_close(&reader);
 }
 
-void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd)
+void namer_file(struct namer *namer, uint32_t file, const struct origin *origin, int fd)
 {
-	struct unit *unit = unit_of(namer, &namer->by_file, FRAME_USER, file);
+	struct unit *unit = namer_unit(namer, &namer->by_file, FRAME_USER, file);
 	autobuf struct buf request = { 0 };
 
-	if (!unit || unit->fd >= 0) {
-		if (fd >= 0)
-			close(fd);
+	if (!unit || unit->file.fd >= 0) {
+		close(fd);
+		if (origin->copied)
+			helpers_copy_closed(namer->options.helpers, origin->user, origin->copied);
 		return;
 	}
-	hold_fd(unit, &unit->fd, fd);
-	unit->pid = pid;
-	if (fd < 0) {
-		const char *reason = fd == -EINVAL ? "not_a_file" : "file_gone";
-
-		set_reason(unit, reason, strlen(reason));
-		return;
-	}
-	set_reason(unit, "", 0);
+	unit_hold(unit, &unit->file, fd, NULL);
+	unit->file.copied = origin->copied;
+	unit->origin = *origin;
+	unit->given_up = false;
+	unit_set_reason(unit, "", 0);
+	if (unit->waiting.len)
+		unit_enqueue(unit);
 	ask_write(&(struct ask){ .kind = ASK_IDENTIFY }, &request);
-	if (!buf_error(&request) &&
-	    !worker_ask_soon(namer->options.worker, request.data, request.len, &fd, 1, identified, unit))
-		namer->asking++;
+	ask_pool(unit, &request, &fd, 1, identified);
 }
 
-void namer_jit(struct namer *namer, uint32_t process)
+void namer_no_file(struct namer *namer, uint32_t file, const char *reason)
 {
-	struct unit *unit = unit_of(namer, &namer->by_process, FRAME_JIT, process);
+	struct unit *unit = namer_unit(namer, &namer->by_file, FRAME_USER, file);
 
-	if (!unit || unit->fd >= 0)
-		return;
-	unit->pid = profile_process(namer->options.profile, process)->pid;
-	hold_fd(unit, &unit->fd, unit->pid ? jit_open(unit->pid) : -1);
-}
-
-/* Most runtimes never write one, and looking takes reading all mappings of the process. */
-static void look_for_map(struct unit *unit, uint64_t now)
-{
-	const struct profile_process *process = profile_process(unit->namer->options.profile, unit->number);
-
-	if (now < unit->map_at)
-		return;
-	unit->map_every = unit->map_every ? unit->map_every * 2 : MAP_EVERY;
-	unit->map_every = unit->map_every < MAP_RARELY ? unit->map_every : MAP_RARELY;
-	unit->map_at = now + unit->map_every;
-	if (process->pid && process_is(process->pid, process->start))
-		namer_jit(unit->namer, unit->number);
-	else
-		unit->given_up = true;
-}
-
-void namer_jit_again(struct namer *namer)
-{
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
-	for (struct unit **at = &namer->jits, *unit; (unit = *at);) {
-		if (unit->fd < 0 && !unit->given_up)
-			look_for_map(unit, now);
-		if (unit->fd < 0 && !unit->given_up)
-			at = &unit->next_jit;
-		else
-			*at = unit->next_jit;
-	}
+	if (unit && unit->file.fd < 0)
+		unit_set_reason(unit, reason, strlen(reason));
 }
 
 /* ---- gathering ---- */
@@ -306,15 +257,6 @@ static int by_address(const void *a, const void *b, void *arg)
 	uint64_t y = profile_frame(profile, *(const uint32_t *)b)->address;
 
 	return x < y ? -1 : x > y;
-}
-
-static void enqueue(struct unit *unit)
-{
-	if (unit->queued)
-		return;
-	unit->queued = true;
-	unit->next = unit->namer->queue;
-	unit->namer->queue = unit;
 }
 
 /* Those that wait become those that are asked for. */
@@ -348,9 +290,9 @@ static int gather(struct namer *namer)
 		if (frame->name)
 			continue;
 		if (frame->kind == FRAME_USER && frame->file)
-			unit = unit_of(namer, &namer->by_file, FRAME_USER, frame->file);
+			unit = namer_unit(namer, &namer->by_file, FRAME_USER, frame->file);
 		else if (frame->kind == FRAME_JIT)
-			unit = unit_of(namer, &namer->by_process, FRAME_JIT, frame->process);
+			unit = namer_unit(namer, &namer->by_process, FRAME_JIT, frame->process);
 		else if (frame->kind == FRAME_VDSO)
 			unit = &namer->vdso;
 		else if (frame->kind == FRAME_KERNEL)
@@ -360,7 +302,7 @@ static int gather(struct namer *namer)
 		if (!unit || list_add(&unit->waiting, i))
 			return -ENOMEM;
 		if (unit != &namer->kernel)
-			enqueue(unit);
+			unit_enqueue(unit);
 	}
 	return 0;
 }
@@ -381,7 +323,7 @@ static int mark_unit(struct namer *namer, const struct unit *unit)
 {
 	int err;
 
-	if (unit->given_up || (unit->fd < 0 && unit->kind == FRAME_USER))
+	if (unit->given_up || (unit->file.fd < 0 && unit->kind == FRAME_USER))
 		return 0;
 	err = mark_list(namer, &unit->waiting);
 	err = err || !unit->asking ? err : mark_list(namer, &unit->asked);
@@ -415,8 +357,6 @@ void namer_forget_late(struct namer *namer)
 }
 
 /* ---- asking ---- */
-
-static int ask_names(struct unit *unit, bool last);
 
 /* The function, and its line where that is known: "main main.c:12". PROFILE_FULL if memory is out. */
 static uint32_t name_string(struct profile *profile, const struct answer_frame *found)
@@ -472,9 +412,10 @@ static int take_names(struct unit *unit, struct answer_reader *reader)
 	if (err)
 		return err;
 	if (unit->served) /* the first time the worker reads what it may keep */
-		unit->ask_at = clock_ns(CLOCK_MONOTONIC) + worker_took_ns(unit->namer->options.worker) * PAUSE;
+		unit->ask_at =
+			clock_ns(CLOCK_MONOTONIC) + pool_took_ns(unit->namer->options.pool, unit->origin.maker) * PAUSE;
 	unit->served = true;
-	set_reason(unit, reason, len); /* none, though a worker died of it before: it has its names */
+	unit_set_reason(unit, reason, len); /* none, though a worker died of it before: it has its names */
 	for (size_t i = 0; i < unit->asked.len; i++) {
 		err = answer_read_frames(reader, list, SYMBOLS_INLINE_MAX, &len);
 		if (err)
@@ -484,45 +425,8 @@ static int take_names(struct unit *unit, struct answer_reader *reader)
 			list_add(&unit->unnamed, unit->asked.frames[i]); /* without memory it has no name */
 	}
 	if (unit->unnamed.len)
-		enqueue(unit);
+		unit_enqueue(unit);
 	return 0;
-}
-
-static int fetch_id(const struct namer *namer, const unsigned char *id, size_t len)
-{
-	return namer->options.fetch ? fetch_debug(namer->options.fetch, id, len) : -ENOENT;
-}
-
-/* The worker says what debug files would be known by; they are looked for, and the names are asked for again. */
-static int find_debug(struct unit *unit, struct answer_reader *reader)
-{
-	struct profile *profile = unit->namer->options.profile;
-	const char *path = profile_text(profile, profile_file(profile, unit->number)->path, NULL);
-	struct symbols_debug debug;
-	bool found = false, last;
-	int err;
-
-	if (unit->tries++ >= TRIES || answer_read_debug(reader, &debug))
-		return -EBADMSG;
-	if (debug.wanted && unit->debug < 0) {
-		hold_fd(unit, &unit->debug, files_open_debug(unit->pid, path, &debug));
-		if (unit->debug < 0)
-			hold_fd(unit, &unit->debug, fetch_id(unit->namer, debug.build_id, debug.build_id_len));
-		found |= unit->debug >= 0;
-	}
-	if (debug.alt_id_len && unit->alt < 0) {
-		hold_fd(unit, &unit->alt, files_open_alt(unit->pid, &debug));
-		if (unit->alt < 0)
-			hold_fd(unit, &unit->alt, fetch_id(unit->namer, debug.alt_id, debug.alt_id_len));
-		found |= unit->alt >= 0;
-	}
-	last = unit->found = !found || unit->tries == TRIES;
-	err = ask_names(unit, last);
-	if (last && !unit->namer->options.again) {
-		close_fd(unit, &unit->debug);
-		close_fd(unit, &unit->alt);
-	}
-	return err;
 }
 
 static void named(void *arg, int err, const void *reply, size_t len)
@@ -535,29 +439,29 @@ static void named(void *arg, int err, const void *reply, size_t len)
 	unit->namer->asking--;
 	if (err) {
 		unit->given_up = true; /* it would not be the last worker that dies of it */
-		set_reason(unit, reason_of_death(err), strlen(reason_of_death(err)));
+		unit_set_reason(unit, pool_reason(err), strlen(pool_reason(err)));
 		return;
 	}
 	err = answer_open(&reader, reply, len, &kind);
 	if (!err && kind == ANSWER_NAMES)
 		err = take_names(unit, &reader);
 	else if (!err && kind == ANSWER_WANTS_DEBUG)
-		err = find_debug(unit, &reader);
+		err = unit_find_debug(unit, &reader);
 	else
 		err = -EBADMSG;
 	if (err)
-		set_reason(unit, "worker_died", strlen("worker_died"));
+		unit_set_reason(unit, "worker_died", strlen("worker_died"));
 	answer_close(&reader);
 }
 
-static int ask_names(struct unit *unit, bool last)
+int unit_ask_names(struct unit *unit, bool last)
 {
 	struct profile *profile = unit->namer->options.profile;
 	const char *path = unit->kind == FRAME_USER
 				   ? profile_text(profile, profile_file(profile, unit->number)->path, NULL)
 				   : "[vdso]";
 	const char *slash = strrchr(path, '/');
-	int fds[3] = { unit->fd };
+	int fds[3] = { unit->file.fd }, err;
 	size_t fds_len = 1;
 	autobuf struct buf request = { 0 };
 	struct ask ask = {
@@ -570,19 +474,15 @@ static int ask_names(struct unit *unit, bool last)
 		.addresses = unit->addresses,
 		.addresses_len = unit->asked.len,
 	};
-	int err;
 
-	if (unit->debug >= 0)
-		fds[fds_len++] = unit->debug;
-	if (unit->alt >= 0)
-		fds[fds_len++] = unit->alt;
+	if (unit->debug.fd >= 0)
+		fds[fds_len++] = unit->debug.fd;
+	if (unit->alt.fd >= 0)
+		fds[fds_len++] = unit->alt.fd;
 	ask.file_len = strnlen(ask.file, 255);
 	ask_write(&ask, &request);
-	if (buf_error(&request))
-		return -ENOMEM;
-	err = worker_ask_soon(unit->namer->options.worker, request.data, request.len, fds, fds_len, named, unit);
+	err = ask_pool(unit, &request, fds, fds_len, named);
 	unit->asking = !err;
-	unit->namer->asking += !err;
 	return err;
 }
 
@@ -633,7 +533,7 @@ static int map_grew(struct unit *unit)
 	struct stat stat;
 	int err = 0;
 
-	if (fstat(unit->fd, &stat) || (uint64_t)stat.st_size == unit->map_bytes)
+	if (fstat(unit->file.fd, &stat) || (uint64_t)stat.st_size == unit->map_bytes)
 		return 0;
 	unit->map_bytes = (uint64_t)stat.st_size;
 	for (size_t i = 0; i < unit->unnamed.len && !err; i++)
@@ -649,21 +549,24 @@ static int name_unit(struct unit *unit, bool all)
 	if (unit->asking || unit->given_up || !(unit->waiting.len + unit->unnamed.len) ||
 	    (!all && clock_ns(CLOCK_MONOTONIC) < unit->ask_at))
 		return 0;
-	if (unit->kind == FRAME_JIT && unit->fd < 0 && all)
-		namer_jit(unit->namer, unit->number);
-	if (unit->kind == FRAME_VDSO && unit->fd < 0) {
-		if (vdso_copy(&unit->fd))
+	if (unit->kind == FRAME_JIT && all && unit_may_look(unit)) {
+		unit->last_look = true;
+		unit_find_map(unit);
+		return 0;
+	}
+	if (unit->kind == FRAME_VDSO && unit->file.fd < 0) {
+		if (vdso_copy(&unit->file.fd))
 			return 0;
 		unit->namer->open++;
 	}
-	if (unit->fd < 0)
+	if (unit->file.fd < 0)
 		return 0;
 	if (unit->kind == FRAME_JIT)
 		err = map_grew(unit);
 	if (err || !unit->waiting.len)
 		return err;
 	err = unit_sort(unit);
-	return err ? err : ask_names(unit, unit->kind != FRAME_USER || unit->found);
+	return err ? err : unit_ask_names(unit, unit->kind != FRAME_USER || unit->found);
 }
 
 int namer_ask(struct namer *namer, bool all)
@@ -679,7 +582,7 @@ int namer_ask(struct namer *namer, bool all)
 			*at = unit->next;
 		}
 	}
-	err = err ? err : worker_pump(namer->options.worker, false); /* it works while we read the kernel's names */
+	err = err ? err : pool_pump(namer->options.pool); /* they work while we read the kernel's names */
 	return err ? err : name_kernel(&namer->kernel, all);
 }
 
@@ -698,10 +601,7 @@ size_t namer_open_files(const struct namer *namer)
 	return namer->open;
 }
 
-int namer_run(struct namer *namer)
+int namer_finish(struct namer *namer)
 {
-	int err = namer_ask(namer, true);
-
-	err = err ? err : worker_pump(namer->options.worker, true);
-	return err ? err : expand_apply(namer->inlines, namer->options.profile);
+	return expand_apply(namer->inlines, namer->options.profile);
 }

@@ -14,14 +14,17 @@
 
 struct expand;
 struct fetch;
+struct helpers;
+struct origin;
+struct pool;
 struct profile;
 struct sampler;
-struct worker;
 struct namer;
 
 struct namer_options {
 	struct profile *profile;
-	struct worker *worker;
+	struct pool *pool;
+	struct helpers *helpers;
 	enum symbols_demangle demangle;
 	bool inlines, lines;
 	bool again;          /* names are asked for more than once: what helps the next time is kept */
@@ -31,11 +34,12 @@ struct namer_options {
 int namer_new(struct namer **ret, const struct namer_options *options);
 void namer_free(struct namer *namer);
 
-/* Where the kernel can be asked for names; without, they are read from its list. */
+/* When the kernel side is there: it can be asked for names, and helpers for files. */
 void namer_ask_kernel(struct namer *namer, struct sampler *sampler);
 
-/* A file of the profile, just met in process `pid`. Takes the descriptor; negative: it could not be opened. */
-void namer_file(struct namer *namer, uint32_t file, uint32_t pid, int fd);
+/* A file of the profile, just met. Takes the descriptor. */
+void namer_file(struct namer *namer, uint32_t file, const struct origin *origin, int fd);
+void namer_no_file(struct namer *namer, uint32_t file, const char *reason); /* it could not be opened */
 
 /* A process of the profile in whose anonymous code a frame lies: its perf map is opened while it can be found. */
 void namer_jit(struct namer *namer, uint32_t process);
@@ -66,7 +70,9 @@ void namer_forget_late(struct namer *namer);
 /* How many files are open for it. */
 size_t namer_open_files(const struct namer *namer);
 
-/* Names every frame that has none yet. Waits for the worker. Numbers of stacks and samples may change by it. */
-int namer_run(struct namer *namer);
+/*
+ * When all is named that can be: frames that are several become that. Numbers of stacks and samples may change by it.
+ */
+int namer_finish(struct namer *namer);
 
 #endif

@@ -25,7 +25,7 @@
 #include "collect/ways.h"
 #include "profile/pick.h"
 #include "profile/profile.h"
-#include "worker/worker.h"
+#include "worker/pool.h"
 
 struct part {
 	struct profile_stacks stacks;
@@ -90,18 +90,16 @@ int part_cut(struct part **ret, struct collect *collect)
 
 int part_settle(struct collect *collect, uint64_t until_ns)
 {
-	int err = worker_pump(collect->worker, false);
+	int err = collect_pump(collect);
 
 	if (!collect->early)
 		return err;
 	while (!err && !(err = early_run(collect->early, false)) && early_waits(collect->early)) {
-		struct pollfd ready = { worker_poll_fd(collect->worker), worker_poll_events(collect->worker), 0 };
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-		if (now >= until_ns || !tables_waits(collect->tables))
+		if (now >= until_ns || !(tables_waits(collect->tables) || collect->opening))
 			break;
-		poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1);
-		err = worker_pump(collect->worker, false);
+		err = collect_wait(collect, (int)((until_ns - now) / NS_PER_MS) + 1);
 	}
 	return err ? err : early_run(collect->early, true);
 }
@@ -182,7 +180,7 @@ int part_name(struct collect *collect, bool last)
 
 bool part_named(const struct collect *collect)
 {
-	return !namer_waits(collect->namer);
+	return !namer_waits(collect->namer) && !collect->opening;
 }
 
 bool part_answered(const struct collect *collect)
@@ -195,13 +193,11 @@ int part_wait(struct collect *collect, uint64_t until_ns)
 	int err = part_name(collect, true);
 
 	while (!err && !part_named(collect)) {
-		struct pollfd ready = { worker_poll_fd(collect->worker), worker_poll_events(collect->worker), 0 };
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 		if (now >= until_ns)
 			break;
-		poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1);
-		err = worker_pump(collect->worker, false);
+		err = collect_wait(collect, (int)((until_ns - now) / NS_PER_MS) + 1);
 		if (!err && part_named(collect))
 			err = part_name(collect, true); /* of those that waited for an answer themselves */
 	}
@@ -250,13 +246,17 @@ void part_load(const struct collect *collect, struct part_load *ret)
 
 void part_self(const struct collect *collect, struct part_self *ret)
 {
+	struct helpers_stats helpers;
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
+	helpers_stats(collect->helpers, &helpers);
 	*ret = (struct part_self){
-		.cpu_us = worker_cpu_us(collect->worker) +
+		.cpu_us = pool_cpu_us(collect->pool) + helpers.cpu_us +
 			  (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
 			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
-		.deaths = worker_deaths(collect->worker),
+		.deaths = pool_deaths(collect->pool),
+		.stuck = helpers.stuck,
+		.refused = helpers.refused + pool_refused(collect->pool),
 	};
 }

@@ -55,9 +55,10 @@ struct part_load {
 };
 void part_load(const struct collect *collect, struct part_load *ret);
 
-/* Of wick itself, since it began: CPU time, with the worker's; and how often that died. */
+/* Of wick itself, since it began: CPU time of all its processes; what workers died of, what held up helpers, and what
+ * was refused to users who had their share. */
 struct part_self {
-	uint64_t cpu_us, deaths;
+	uint64_t cpu_us, deaths, stuck, refused;
 };
 void part_self(const struct collect *collect, struct part_self *ret);
 

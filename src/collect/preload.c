@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Looks once through /proc for processes that run at this moment or have been busy for much of their lives, and hands
- * their files, one at a time, to the tables. What counts is the id that the kernel side gives to a mapping of the
- * opened file, so a path is never believed. Large files are left until a sample asks for them: they cost as much as
- * many small ones, and the guess may be wrong.
+ * their files, one at a time, to the tables. A helper lists their mappings and opens them. What counts is the id that
+ * the kernel side gives to a mapping of the opened file, so a path is never believed. Large files are left until a
+ * sample asks for them: they cost as much as many small ones, and the guess may be wrong; so are those that need a
+ * copy.
  */
 #include "collect/preload.h"
 
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -20,11 +20,12 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "bpf/wire.h"
-#include "collect/files.h"
-#include "collect/sampler.h"
+#include "collect/helpers.h"
+#include "collect/origin.h"
 #include "collect/tables.h"
 #include "proc/maps.h"
 #include "proc/process.h"
+#include "worker/pool.h"
 
 #define LOOKED_AT 4096 /* processes, of those that a machine has */
 #define PROCESSES 8
@@ -51,7 +52,10 @@ struct preload {
 	size_t len, at;
 	struct buf maps; /* of the process before `at` */
 	size_t maps_at;
-	struct map seen; /* device and inode, of files; ids, of tables */
+	struct maps_line line; /* of them: whose file is being opened */
+	bool asking;           /* a helper is */
+	bool freed;            /* while it was: its answer is the last thing */
+	struct map seen;       /* device and inode, of files; ids, of tables */
 	struct wanted wanted[FILES];
 	size_t wanted_len;
 	uint64_t bytes;
@@ -63,7 +67,7 @@ static void add_candidate(struct preload *preload, uint32_t pid)
 	struct candidate new = { .pid = pid };
 	size_t at;
 
-	if (pid == (uint32_t)getpid() || pid == preload->options.worker || process_load(pid, &load))
+	if (pid == (uint32_t)getpid() || preload->options.is_own(preload->options.arg, pid) || process_load(pid, &load))
 		return;
 	new.weight = load.permille + (load.running ? RUNNING : 0);
 	if (new.weight < BUSY_PERMILLE && !preload->options.pids_len)
@@ -111,6 +115,10 @@ void preload_free(struct preload *preload)
 {
 	if (!preload)
 		return;
+	if (preload->asking) {
+		preload->freed = true;
+		return;
+	}
 	for (size_t i = 0; i < preload->wanted_len; i++) {
 		close(preload->wanted[i].fd);
 		free(preload->wanted[i].path);
@@ -130,66 +138,88 @@ static bool is_new(struct preload *preload, uint64_t key)
 	return true;
 }
 
-/* The next mapping with code of a file that was not looked at yet, and its process. */
-static bool next_mapping(struct preload *preload, struct maps_line *ret)
+/* The next mapping with code of a file that was not looked at yet. */
+static bool next_mapping(struct preload *preload)
 {
-	for (;;) {
-		while (maps_next(preload->maps.data, preload->maps.len, &preload->maps_at, ret))
-			if (ret->executable && ret->inode &&
-			    is_new(preload, wire_mix(wire_mix(0, ret->device), ret->inode)))
-				return true;
-		if (preload->at >= preload->len)
-			return false;
-		buf_clear(&preload->maps);
-		preload->maps_at = 0;
-		maps_read(preload->list[preload->at++].pid, &preload->maps);
-	}
+	struct maps_line *line = &preload->line;
+
+	while (maps_next(preload->maps.data, preload->maps.len, &preload->maps_at, line))
+		if (line->executable && line->inode &&
+		    is_new(preload, wire_mix(wire_mix(0, line->device), line->inode)))
+			return true;
+	return false;
 }
 
-/* A descriptor of the mapped file, or -errno. */
-static int open_mapping(uint32_t pid, const struct maps_line *line)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)line->start,
-		 (unsigned long long)line->end);
-	return files_open_regular(path, 0);
-}
-
-/* Asks for the table of an open file, and keeps the file, if there is room for it. */
-static bool want(struct preload *preload, int fd, const struct maps_line *line)
+/* A file that no one but root can hold up, of the right size: its table is asked for. The file is kept. */
+static bool want(struct preload *preload, int fd, const struct opened *opened)
 {
 	struct wanted *wanted = &preload->wanted[preload->wanted_len];
-	struct stat stat;
-	uint64_t id;
+	struct origin origin = { .pid = preload->list[preload->at - 1].pid, .uid = UINT64_MAX, .maker = POOL_ANYONE };
 
-	if (fstat(fd, &stat) || stat.st_size <= 0 || (uint64_t)stat.st_size > FILE_BYTES ||
-	    (uint64_t)stat.st_size > ALL_BYTES - preload->bytes)
+	origin_opened(&origin, opened);
+	origin.user = origin.maker;
+	if (!opened->trusted || !opened->size || opened->size > FILE_BYTES || opened->size > ALL_BYTES - preload->bytes)
 		return false;
-	if (files_id(preload->options.sampler, fd, &id) || !is_new(preload, id) ||
-	    tables_knows(preload->options.tables, id))
+	if (!is_new(preload, opened->id) || tables_knows(preload->options.tables, opened->id))
 		return false;
-	preload->bytes += (uint64_t)stat.st_size;
-	*wanted = (struct wanted){ .id = id, .fd = fd, .path = strndup(line->path, line->path_len) };
+	preload->bytes += opened->size;
+	*wanted = (struct wanted){ .id = opened->id,
+				   .fd = fd,
+				   .path = strndup(preload->line.path, preload->line.path_len) };
 	preload->wanted_len++;
-	tables_want(preload->options.tables, id, fd);
+	tables_want(preload->options.tables, opened->id, fd, &origin);
 	return true;
+}
+
+static void answered(void *arg, const struct opened *opened, int fd, const char *text, size_t len)
+{
+	struct preload *preload = arg;
+
+	preload->asking = false;
+	if (preload->freed) {
+		if (fd >= 0)
+			close(fd);
+		preload_free(preload);
+		return;
+	}
+	if (!opened->err && fd < 0)
+		buf_add(&preload->maps, text, len);
+	else if (!opened->err && !want(preload, fd, opened))
+		close(fd);
+}
+
+/* Asks a helper for the file of a mapping, or for the mappings of the next process. */
+static bool ask(struct preload *preload, enum opening_kind kind)
+{
+	struct helper_request request = {
+		.opening = { .kind = kind,
+			     .pid = preload->list[preload->at - 1].pid,
+			     .vm_start = preload->line.start,
+			     .vm_end = preload->line.end },
+		.sampler = preload->options.sampler,
+		.user = POOL_ANYONE, /* a guess is for nobody */
+		.done = answered,
+		.arg = preload,
+	};
+
+	preload->asking = !helpers_ask(preload->options.helpers, &request);
+	return preload->asking;
 }
 
 bool preload_next(struct preload *preload)
 {
-	struct maps_line line;
-
-	while (preload->wanted_len < FILES && next_mapping(preload, &line)) {
-		int fd = open_mapping(preload->list[preload->at - 1].pid, &line);
-
-		if (fd < 0)
-			continue;
-		if (want(preload, fd, &line))
-			return true;
-		close(fd);
-	}
-	return false;
+	if (preload->asking)
+		return true;
+	if (preload->wanted_len >= FILES)
+		return false;
+	if (next_mapping(preload))
+		return ask(preload, OPENING_MAPPED);
+	if (preload->at >= preload->len)
+		return false;
+	preload->at++;
+	buf_clear(&preload->maps);
+	preload->maps_at = 0;
+	return ask(preload, OPENING_MAPS);
 }
 
 size_t preload_count(const struct preload *preload)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct helpers;
 struct preload;
 struct sampler;
 struct tables;
@@ -17,15 +18,17 @@ struct tables;
 struct preload_options {
 	struct sampler *sampler;
 	struct tables *tables;
+	struct helpers *helpers;
 	const uint32_t *pids; /* only these, if any */
 	size_t pids_len;
-	uint32_t worker; /* not this one, nor this process */
+	bool (*is_own)(void *arg, uint32_t pid); /* processes of wick itself are left out */
+	void *arg;
 };
 
 int preload_new(struct preload **ret, const struct preload_options *options);
 void preload_free(struct preload *preload); /* after the tables: they use its descriptors */
 
-/* Asks for the next table. False when there is no more to do. */
+/* Asks for the next table. False when there is no more to do: until then a helper may be looking for it. */
 bool preload_next(struct preload *preload);
 
 /* How many it has asked for. Of NULL: none. */

@@ -6,7 +6,6 @@
 #include "collect/refused.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,14 +16,8 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/rights.h"
 #include "proc/process.h"
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
 
 #define SETCAP                                                                                            \
 	"run as root, or once: setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog," \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loads the BPF object and holds its maps. Sizes come from the options; a table that is full is the kernel side's to
- * count. The windows of sampler_drain are the heart of the accounting: the program reads the generation once, at its
- * start, and uses it throughout; after the swap an update of a map of maps returns only when every program that may
- * have read the old value has ended.
+ * count. The windows of sampler_drain (drain.c) are the heart of the accounting: the program reads the generation
+ * once, at its start, and uses it throughout; after the swap an update of a map of maps returns only when every program
+ * that may have read the old value has ended.
  */
 #include "collect/sampler.h"
 
@@ -21,13 +21,17 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/rights.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "collect/btf.h"
 #include "collect/cgroup.h"
 #include "collect/collect.h"
+#include "collect/look.h"
 #include "collect/refused.h"
+#include "collect/sampler_parts.h"
 #include "collect/selftest.h"
+#include "proc/process.h"
 #include "sampler.skel.h"
 
 #define COUNTS_MIN 1024
@@ -36,26 +40,7 @@
 #define CHILDREN_MAX 16384
 #define EVENTS_RING (1 << 20) /* or less, where ticks are rare */
 #define RING_HEADER 8         /* of each record */
-#define DRAIN_BATCH 1024
 #define WAKEUP_RING (1 << 18) /* the smallest of the rings that are not sized by an option */
-
-struct sampler {
-	struct sampler_bpf *skel;
-	struct wire_counters *closed; /* by CPU: of the windows that are closed */
-	struct wire_tallies *tallies; /* mapped: generation * cpus + cpu; NULL: all CPUs count together */
-	struct wire_cpu *cpus_shared; /* mapped */
-	unsigned int cpus;
-	bool has_tree;
-	bool want_events;
-	bool by_cpu; /* each CPU counts for itself first: tallies */
-	uint64_t seed;
-	uint64_t counts_max;
-	struct ring_buffer *rings;
-	const struct sampler_sinks *sinks; /* while consuming */
-	int sink_error;
-	int stats_fd;
-	struct bpf_link *links[3];
-};
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -130,7 +115,7 @@ static int set_sizes(struct sampler *sampler, const struct collect_options *opti
 	err |= bpf_map__set_max_entries(skel->maps.ring, (uint32_t)ring);
 	err |= bpf_map__set_max_entries(skel->maps.tallies, sampler->by_cpu ? WIRE_GENERATIONS * sampler->cpus : 1);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, sampler->cpus);
-	err |= bpf_map__set_max_entries(skel->maps.scratches, sampler->cpus + 1);
+	err |= bpf_map__set_max_entries(skel->maps.scratches, sampler->cpus + WIRE_ASKERS);
 	err |= bpf_map__set_max_entries(skel->maps.earlies, options->unwind == WIRE_UNWIND_AUTO ? sampler->cpus : 1);
 	if (options->unwind != WIRE_UNWIND_AUTO)
 		err |= bpf_map__set_max_entries(skel->maps.early_ring, (uint32_t)sysconf(_SC_PAGESIZE));
@@ -145,6 +130,7 @@ static int set_sizes(struct sampler *sampler, const struct collect_options *opti
 static int set_settings(struct sampler *sampler, const struct collect_options *options)
 {
 	uint64_t ring = page_round(options->ring_bytes);
+	struct sampler_bpf *skel = sampler->skel;
 	struct wire_settings settings = {
 		.seed = sampler->seed,
 		.cpus = sampler->cpus,
@@ -165,9 +151,15 @@ static int set_settings(struct sampler *sampler, const struct collect_options *o
 		.by_cgroup_map = options->cgroup_map != NULL,
 		.by_mount_map = options->mount_map != NULL,
 		.cgroup_subsys = -1,
+		.max_stacks = bpf_map__max_entries(skel->maps.known),
+		.max_files = bpf_map__max_entries(skel->maps.files),
+		.ring_bytes = (uint32_t)ring,
+		.early_bytes = bpf_map__max_entries(skel->maps.early_ring),
 	};
 	int err = options->cgroup ? cgroup_settings(options->cgroup, &settings) : 0;
 
+	settings.filtered = settings.by_pid || settings.by_tid || settings.by_comm || settings.by_cgroup_map ||
+			    settings.by_mount_map || settings.cgroup;
 	/* The skeleton shows it as const, which it is once loaded. */
 	if (!err)
 		memcpy((void *)&sampler->skel->rodata->settings, &settings, sizeof(settings));
@@ -177,14 +169,16 @@ static int set_settings(struct sampler *sampler, const struct collect_options *o
 static int fill_filters(struct sampler *sampler, const struct collect_options *options)
 {
 	struct sampler_bpf *skel = sampler->skel;
-	uint64_t any = 0;
+	uint64_t any = 0, start;
 	uint32_t one = 1;
 	int err = 0;
 
 	for (size_t i = 0; i < options->pids_len && !err; i++)
 		err = bpf_map_update_elem(bpf_map__fd(skel->maps.pids), &options->pids[i], &any, BPF_ANY);
-	for (size_t i = 0; i < options->tids_len && !err; i++)
-		err = bpf_map_update_elem(bpf_map__fd(skel->maps.tids), &options->tids[i], &one, BPF_ANY);
+	for (size_t i = 0; i < options->tids_len && !err; i++) {
+		start = process_start(options->tids[i]);
+		err = bpf_map_update_elem(bpf_map__fd(skel->maps.tids), &options->tids[i], &start, BPF_ANY);
+	}
 	for (size_t i = 0; i < options->comms_len && !err; i++) {
 		char comm[WIRE_COMM_LEN] = { 0 };
 
@@ -206,42 +200,6 @@ static size_t tallies_len(const struct sampler *sampler)
 	return WIRE_GENERATIONS * sampler->cpus * sizeof(struct wire_tallies);
 }
 
-static int stack_record(void *arg, void *data, size_t len)
-{
-	struct sampler *sampler = arg;
-	int err = sampler->sinks->stack(sampler->sinks->arg, data, len);
-
-	sampler->sink_error = sampler->sink_error ? sampler->sink_error : err;
-	return 0;
-}
-
-static int event_record(void *arg, void *data, size_t len)
-{
-	struct sampler *sampler = arg;
-	int err = sampler->sinks->event(sampler->sinks->arg, data, len);
-
-	sampler->sink_error = sampler->sink_error ? sampler->sink_error : err;
-	return 0;
-}
-
-static int notice_record(void *arg, void *data, size_t len)
-{
-	struct sampler *sampler = arg;
-	int err = sampler->sinks->notice(sampler->sinks->arg, data, len);
-
-	sampler->sink_error = sampler->sink_error ? sampler->sink_error : err;
-	return 0;
-}
-
-static int early_record(void *arg, void *data, size_t len)
-{
-	struct sampler *sampler = arg;
-	int err = sampler->sinks->early(sampler->sinks->arg, data, len);
-
-	sampler->sink_error = sampler->sink_error ? sampler->sink_error : err;
-	return 0;
-}
-
 static int open_shared(struct sampler *sampler)
 {
 	struct sampler_bpf *skel = sampler->skel;
@@ -252,16 +210,7 @@ static int open_shared(struct sampler *sampler)
 		sampler->tallies = map_shared(skel->maps.tallies, tallies_len(sampler), PROT_READ | PROT_WRITE);
 	if (!sampler->cpus_shared || (sampler->by_cpu && !sampler->tallies))
 		return fail(-errno, "mapping the counters");
-	sampler->rings = ring_buffer__new(bpf_map__fd(skel->maps.ring), stack_record, sampler, NULL);
-	if (!sampler->rings ||
-	    ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.notices), notice_record, sampler))
-		return fail(-errno, "opening the rings");
-	if (ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.early_ring), early_record, sampler))
-		return fail(-errno, "opening the ring of early samples");
-	if (sampler->want_events &&
-	    ring_buffer__add(sampler->rings, bpf_map__fd(skel->maps.events), event_record, sampler))
-		return fail(-errno, "opening the ring of events");
-	return 0;
+	return rings_open(sampler);
 }
 
 /* Puts a map that someone else keeps in the place of ours. */
@@ -310,6 +259,21 @@ static int open_object(struct sampler *sampler, int *ret_types)
 	return sampler->skel ? 0 : fail(-errno, "reading the BPF object");
 }
 
+/* Paths that the user named are looked up with the user's rights. */
+static int use_paths(struct sampler *sampler, const struct collect_options *options)
+{
+	struct rights before;
+	int err = rights_lower(&before);
+
+	if (err)
+		return fail(err, "giving up capabilities");
+	err = set_settings(sampler, options);
+	err = err ? err : use_pinned(sampler->skel->maps.cgroup_ids, options->cgroup_map);
+	err = err ? err : use_pinned(sampler->skel->maps.mount_ids, options->mount_map);
+	rights_restore(&before);
+	return err;
+}
+
 static int load(struct sampler *sampler, const struct collect_options *options)
 {
 	autoclose int types = -1;
@@ -320,9 +284,7 @@ static int load(struct sampler *sampler, const struct collect_options *options)
 	if (err)
 		return err;
 	err = set_sizes(sampler, options);
-	err = err ? err : set_settings(sampler, options);
-	err = err ? err : use_pinned(sampler->skel->maps.cgroup_ids, options->cgroup_map);
-	err = err ? err : use_pinned(sampler->skel->maps.mount_ids, options->mount_map);
+	err = err ? err : use_paths(sampler, options);
 	if (err)
 		return err;
 	err = sampler_bpf__load(sampler->skel);
@@ -371,7 +333,7 @@ void sampler_free(struct sampler *sampler)
 		return;
 	for (size_t i = 0; i < sizeof(sampler->links) / sizeof(*sampler->links); i++)
 		bpf_link__destroy(sampler->links[i]);
-	ring_buffer__free(sampler->rings);
+	rings_close(sampler);
 	if (sampler->tallies)
 		munmap(sampler->tallies, tallies_len(sampler));
 	if (sampler->cpus_shared)
@@ -408,13 +370,14 @@ int sampler_tick_program(const struct sampler *sampler)
 
 int sampler_look(struct sampler *sampler, const void *address, struct wire_look *ret)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, run);
+	const struct wire_query query = { .address = (uintptr_t)address, .fd = -1, .asker = WIRE_ASKER_SELF };
 
-	sampler->skel->bss->look.address = (uintptr_t)address;
-	if (bpf_prog_test_run_opts(bpf_program__fd(sampler->skel->progs.on_look), &run))
-		return -errno;
-	*ret = sampler->skel->bss->look;
-	return 0;
+	return look_run(sampler_look_program(sampler), sampler_map_fd(sampler, SAMPLER_LOOKS), &query, ret);
+}
+
+int sampler_look_program(const struct sampler *sampler)
+{
+	return bpf_program__fd(sampler->skel->progs.on_look);
 }
 
 bool sampler_has_tree(const struct sampler *sampler)
@@ -427,9 +390,9 @@ void sampler_set_command(struct sampler *sampler, uint32_t pid)
 	sampler->skel->bss->session.command = pid;
 }
 
-void sampler_set_worker(struct sampler *sampler, uint32_t pid)
+void sampler_set_workers(struct sampler *sampler, const uint32_t pids[WIRE_WORKERS])
 {
-	sampler->skel->bss->session.worker = pid;
+	memcpy(sampler->skel->bss->session.workers, pids, sizeof(sampler->skel->bss->session.workers));
 }
 
 void sampler_set_epoch(struct sampler *sampler, uint32_t epoch)
@@ -442,13 +405,40 @@ void sampler_tables_changed(struct sampler *sampler)
 	__atomic_add_fetch(&sampler->skel->bss->session.tables, 1, __ATOMIC_SEQ_CST);
 }
 
-int sampler_know(struct sampler *sampler, uint64_t id)
+int sampler_know(struct sampler *sampler, uint64_t id, uint64_t user)
 {
-	uint32_t one = 1;
+	struct wire_session *session = &sampler->skel->bss->session;
+	int known = bpf_map__fd(sampler->skel->maps.known), users = bpf_map__fd(sampler->skel->maps.users);
+	struct wire_usage usage = { 0 };
+	uint32_t sent = 1, state;
 
-	if (!bpf_map_update_elem(bpf_map__fd(sampler->skel->maps.known), &id, &one, BPF_NOEXIST) || errno == EEXIST)
-		return 0;
-	return errno == E2BIG ? -ENOSPC : -errno;
+	if (!bpf_map_lookup_elem(known, &id, &state))
+		return bpf_map_update_elem(known, &id, &sent, BPF_ANY) ? -errno : 0;
+	if (bpf_map_lookup_elem(users, &user, &usage))
+		usage = (struct wire_usage){ 0 };
+	if (!WIRE_USER_MAY(user, usage.stacks, session->stacks, bpf_map__max_entries(sampler->skel->maps.known)))
+		return -EDQUOT;
+	if (bpf_map_update_elem(known, &id, &sent, BPF_NOEXIST))
+		return errno == EEXIST ? 0 : errno == E2BIG ? -ENOSPC : -errno;
+	__atomic_add_fetch(&session->stacks, 1, __ATOMIC_RELAXED);
+	usage.stacks++;
+	bpf_map_update_elem(users, &user, &usage, BPF_ANY); /* what a tick adds at this moment is not counted */
+	return 0;
+}
+
+void sampler_mark_jit(struct sampler *sampler, uint64_t id)
+{
+	const struct wire_table jit = { .pages = WIRE_TABLE_JIT };
+
+	bpf_map_update_elem(bpf_map__fd(sampler->skel->maps.tables), &id, &jit, BPF_ANY);
+	sampler_tables_changed(sampler);
+}
+
+void sampler_forget_file(struct sampler *sampler, uint64_t id)
+{
+	if (!bpf_map_delete_elem(bpf_map__fd(sampler->skel->maps.files), &id))
+		__atomic_sub_fetch(&sampler->skel->bss->session.files, 1, __ATOMIC_RELAXED);
+	sampler_tables_changed(sampler); /* whoever remembers the mapping looks at it anew */
 }
 
 void sampler_follow_pids(struct sampler *sampler, const struct sampler *other)
@@ -482,7 +472,7 @@ unsigned int sampler_cpus(const struct sampler *sampler)
 	return sampler->cpus;
 }
 
-static uint64_t counter_sum(const struct sampler *sampler, uint32_t generation, enum wire_counter counter)
+uint64_t sampler_sum(const struct sampler *sampler, uint32_t generation, enum wire_counter counter)
 {
 	uint64_t sum = 0;
 
@@ -494,7 +484,7 @@ static uint64_t counter_sum(const struct sampler *sampler, uint32_t generation, 
 
 uint64_t sampler_counter(const struct sampler *sampler, enum wire_counter counter)
 {
-	return counter_sum(sampler, 0, counter) + counter_sum(sampler, 1, counter);
+	return sampler_sum(sampler, 0, counter) + sampler_sum(sampler, 1, counter);
 }
 
 uint64_t sampler_counter_of(const struct sampler *sampler, unsigned int cpu, enum wire_counter counter)
@@ -508,27 +498,10 @@ uint64_t sampler_counter_of(const struct sampler *sampler, unsigned int cpu, enu
 
 uint64_t sampler_room(const struct sampler *sampler)
 {
-	uint64_t keys = counter_sum(sampler, sampler->skel->bss->session.generation & 1, WIRE_note_keys);
+	uint64_t keys = sampler_sum(sampler, sampler->skel->bss->session.generation & 1, WIRE_note_keys);
 	uint64_t enough = sampler->counts_max / 2 + 1;
 
 	return keys < enough ? enough - keys : 0;
-}
-
-int sampler_poll_fd(const struct sampler *sampler)
-{
-	return ring_buffer__epoll_fd(sampler->rings);
-}
-
-int sampler_consume(struct sampler *sampler, const struct sampler_sinks *sinks)
-{
-	int err;
-
-	sampler->sinks = sinks;
-	sampler->sink_error = 0;
-	err = ring_buffer__consume(sampler->rings);
-	if (err < 0)
-		return fail(err, "reading the rings");
-	return sampler->sink_error;
 }
 
 int sampler_map_fd(const struct sampler *sampler, enum sampler_map map)
@@ -548,6 +521,8 @@ int sampler_map_fd(const struct sampler *sampler, enum sampler_map map)
 		return bpf_map__fd(skel->maps.slabs);
 	case SAMPLER_NAMES:
 		return bpf_map__fd(skel->maps.names);
+	case SAMPLER_LOOKS:
+		return bpf_map__fd(skel->maps.looks);
 	}
 	return -EINVAL;
 }
@@ -565,111 +540,6 @@ int sampler_grace(struct sampler *sampler)
 	uint32_t zero = 0;
 
 	return bpf_map_update_elem(bpf_map__fd(sampler->skel->maps.grace), &zero, &inner, BPF_ANY) ? -errno : 0;
-}
-
-/* The program goes on in the other generation; returns the one that nobody uses any more. */
-static int swap_generation(struct sampler *sampler, uint32_t *ret_old)
-{
-	uint32_t old = sampler->skel->bss->session.generation & 1;
-	int err;
-
-	__atomic_store_n(&sampler->skel->bss->session.generation, !old, __ATOMIC_SEQ_CST);
-	err = sampler_grace(sampler);
-	*ret_old = old;
-	return err ? fail(err, "closing a window") : 0;
-}
-
-static int drain_counts(struct sampler *sampler, uint32_t generation, const struct sampler_sinks *sinks,
-			uint64_t *ret_sum)
-{
-	int fd = bpf_map__fd(generation ? sampler->skel->maps.counts_1 : sampler->skel->maps.counts_0);
-	uint32_t batch = DRAIN_BATCH, position = 0, count;
-	bool first = true, last = false;
-
-	while (!last) {
-		autofree struct wire_key *keys = calloc(batch, sizeof(*keys));
-		autofree uint64_t *values = calloc(batch, sizeof(*values));
-
-		if (!keys || !values)
-			return -ENOMEM;
-		count = batch;
-		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &position, &position, keys, values, &count,
-						    NULL)) {
-			if (errno == ENOSPC && batch < sampler->counts_max * 2) { /* a bucket with more than a batch */
-				batch *= 2;
-				continue;
-			}
-			if (errno != ENOENT)
-				return fail(-errno, "reading the counts");
-			last = true;
-		}
-		first = false;
-		for (uint32_t i = 0; i < count && i < batch; i++) {
-			int err = sinks->count(sinks->arg, &keys[i], values[i]);
-
-			if (err)
-				return err;
-			*ret_sum += values[i];
-		}
-	}
-	return 0;
-}
-
-/* Those that each CPU kept for itself. The slots are empty afterwards. */
-static int drain_tallies(struct sampler *sampler, uint32_t generation, const struct sampler_sinks *sinks,
-			 uint64_t *ret_sum)
-{
-	for (unsigned int cpu = 0; sampler->tallies && cpu < sampler->cpus; cpu++) {
-		struct wire_tallies *all = &sampler->tallies[generation * sampler->cpus + cpu];
-
-		if (!sampler->cpus_shared[cpu].counters[generation].value[WIRE_total_counted])
-			continue;
-		for (int i = 0; i < WIRE_TALLIES; i++) {
-			struct wire_tally *tally = &all->items[i];
-			uint32_t count = tally->count;
-			int err;
-
-			tally->count = 0; /* and the key is as the program counted it */
-			err = count ? sinks->count(sinks->arg, &tally->key, count) : 0;
-			if (err)
-				return err;
-			*ret_sum += count;
-		}
-	}
-	return 0;
-}
-
-static void close_counters(struct sampler *sampler, uint32_t generation, uint64_t sums[WIRE_COUNTERS])
-{
-	for (unsigned int cpu = 0; cpu < sampler->cpus; cpu++) {
-		struct wire_counters *counters = &sampler->cpus_shared[cpu].counters[generation];
-
-		for (int i = 0; i < WIRE_COUNTERS; i++) {
-			sums[i] += counters->value[i];
-			sampler->closed[cpu].value[i] += counters->value[i];
-		}
-		memset(counters, 0, sizeof(*counters));
-	}
-}
-
-int sampler_drain(struct sampler *sampler, const struct sampler_sinks *sinks, uint64_t sums[WIRE_COUNTERS])
-{
-	uint64_t counted = 0;
-	uint32_t old = 0;
-	int err = swap_generation(sampler, &old);
-
-	err = err ? err : sampler_consume(sampler, sinks);
-	err = err ? err : drain_tallies(sampler, old, sinks, &counted);
-	if (!err && counter_sum(sampler, old, WIRE_note_keys))
-		err = drain_counts(sampler, old, sinks, &counted);
-	if (err)
-		return err;
-	if (counted != counter_sum(sampler, old, WIRE_total_counted))
-		return fail_plain(-EPROTO, "closing a window: %llu samples were counted and %llu came out",
-				  (unsigned long long)counter_sum(sampler, old, WIRE_total_counted),
-				  (unsigned long long)counted);
-	close_counters(sampler, old, sums);
-	return 0;
 }
 
 uint64_t sampler_map_bytes(const struct sampler *sampler)

@@ -29,18 +29,24 @@ int sampler_tick_program(const struct sampler *sampler); /* descriptor, for perf
 
 /* What is mapped at an address of this process, as the kernel side sees it. */
 int sampler_look(struct sampler *sampler, const void *address, struct wire_look *ret);
+int sampler_look_program(const struct sampler *sampler); /* descriptor: what look_run wants of helpers */
 
 /* Whether frames are resolved in the kernel. If not, the reason is in fail_text() after sampler_load. */
 bool sampler_has_tree(const struct sampler *sampler);
 
 /* The command whose exec starts the profile. */
 void sampler_set_command(struct sampler *sampler, uint32_t pid);
-void sampler_set_worker(struct sampler *sampler, uint32_t pid); /* whose work counts as wick's own */
+/* Whose work counts as wick's own, beside this process; 0: nobody. */
+void sampler_set_workers(struct sampler *sampler, const uint32_t pids[WIRE_WORKERS]);
 void sampler_set_epoch(struct sampler *sampler, uint32_t epoch);
 /* To be called after each change of SAMPLER_TABLES: programs remember what they found there. */
 void sampler_tables_changed(struct sampler *sampler);
-/* Puts a stack among those that user space has. -ENOSPC when there is no room for one more. */
-int sampler_know(struct sampler *sampler, uint64_t id);
+/* Puts a stack of a user among those that user space has. -ENOSPC: there is no room; -EDQUOT: his share is used up. */
+int sampler_know(struct sampler *sampler, uint64_t id, uint64_t user);
+/* A file is memory with code that processes have made: frames in it are theirs from now on. */
+void sampler_mark_jit(struct sampler *sampler, uint64_t id);
+/* A file is to be announced again when it is met. */
+void sampler_forget_file(struct sampler *sampler, uint64_t id);
 /* Processes that another one follows are followed here as well. */
 void sampler_follow_pids(struct sampler *sampler, const struct sampler *other);
 void sampler_forget_pid(struct sampler *sampler, uint32_t pid, uint64_t start);
@@ -53,6 +59,7 @@ enum sampler_map {
 	SAMPLER_RULES,
 	SAMPLER_SLABS,
 	SAMPLER_NAMES,
+	SAMPLER_LOOKS,
 };
 int sampler_map_fd(const struct sampler *sampler, enum sampler_map map);
 

@@ -2,7 +2,8 @@
 /*
  * Slabs are BPF arrays of one large value, written here and read there; little of them is mapped at a time. A table's
  * pages lie in any slabs; its rules are shared with all other tables. What the worker sent is checked while it is
- * copied: it may not be what it seems.
+ * copied: it may not be what it seems. Each table is charged to the user whose process met its file; who has used up
+ * his share gives up tables of his own.
  *
  * Invariant: what a published table points to is not written again until a grace period after it was unpublished, and
  * its id is never given to another.
@@ -21,57 +22,52 @@
 #include "base/cleanup.h"
 #include "base/extent.h"
 #include "base/fail.h"
-#include "base/intern.h"
 #include "base/map.h"
 #include "bpf/wire.h"
 #include "collect/sampler.h"
+#include "collect/slabs.h"
 #include "elf/cfi.h"
 #include "sym/symbols.h"
+#include "unwind/replay.h"
 #include "unwind/rows.h"
+#include "unwind/rulebook.h"
+#include "worker/pool.h"
 #include "worker/protocol.h"
-#include "worker/worker.h"
 
-#define SLABS_MAX 256
-#define MAPPED_MAX 4  /* of them are mapped here, to be written: the kernel side has them in any case */
-#define VIEWS_MAX 128 /* pages of tables that are mapped here, to be read */
 #define REASON_LEN 32
-
-struct slab {
-	int fd;
-	struct wire_slab *cells; /* NULL: not mapped */
-	uint64_t used;           /* the greatest was used last */
-	struct extents free;
-};
-
-/* A page of a table, wherever it lies in its slab. */
-struct view {
-	uint32_t slab, start, count;
-	char *at; /* NULL: free */
-	size_t len, skip;
-	uint64_t used;
-};
 
 struct table {
 	struct tables *tables;
 	uint64_t id; /* of the file */
 	int fd;
-	bool asked, refused, published, debug_tried;
+	struct origin origin; /* of the file; who is charged may change when the table is made anew */
+	bool asked, refused, published, debug_tried, jit;
+	bool denied; /* to this user, who had his share */
+	uint64_t denied_user;
 	char reason[REASON_LEN]; /* if refused */
 	struct wire_table wire;
 	uint64_t rows;
+	uint16_t *rules; /* numbers of those that it uses */
+	uint32_t rules_len;
+};
+
+/* What a user's tables take. */
+struct usage {
+	uint64_t user;
+	uint64_t pages, cells;
 };
 
 struct tables {
 	struct tables_options options;
-	struct slab slabs[SLABS_MAX];
-	unsigned int slabs_len, slabs_max, mapped;
-	uint64_t uses;
-	struct view views[VIEWS_MAX];
+	struct slabs slabs;
 	struct wire_page *pages; /* mapped */
 	struct wire_rule *rules; /* mapped */
 	struct extents free_pages;
-	struct intern *known_rules; /* number n is rule n - 1 */
-	struct map by_file;         /* id → index + 1 */
+	struct rulebook book;
+	struct usage *usages;
+	size_t usages_len, usages_cap;
+	uint64_t pages_taken, cells_taken;
+	struct map by_file; /* id → index + 1 */
 	struct table **list;
 	size_t len, cap;
 	uint32_t last_id;
@@ -90,44 +86,38 @@ static void *map_of(struct sampler *sampler, enum sampler_map map, size_t len)
 int tables_new(struct tables **ret, const struct tables_options *options)
 {
 	struct tables *tables = calloc(1, sizeof(*tables));
-	uint64_t slabs = options->bytes / sizeof(struct wire_slab);
 
 	if (!tables)
 		return -ENOMEM;
 	*ret = tables;
 	tables->options = *options;
-	tables->slabs_max = slabs < SLABS_MAX ? (slabs ? (unsigned int)slabs : 1) : SLABS_MAX;
+	slabs_open(&tables->slabs, options->bytes, sampler_map_fd(options->sampler, SAMPLER_SLABS));
 	tables->free_pages.size = WIRE_PAGES_MAX;
 	tables->pages = map_of(options->sampler, SAMPLER_PAGES, WIRE_PAGES_MAX * sizeof(struct wire_page));
 	tables->rules = map_of(options->sampler, SAMPLER_RULES, WIRE_RULES_MAX * sizeof(struct wire_rule));
 	if (!tables->pages || !tables->rules)
 		return fail(-errno, "mapping the unwind tables");
-	return intern_new(&tables->known_rules);
+	return rulebook_open(&tables->book, tables->rules, sampler_seed(options->sampler));
 }
 
 void tables_free(struct tables *tables)
 {
 	if (!tables)
 		return;
-	for (unsigned int i = 0; i < tables->slabs_len; i++) {
-		if (tables->slabs[i].cells)
-			munmap(tables->slabs[i].cells, sizeof(struct wire_slab));
-		close(tables->slabs[i].fd);
-		extent_clear(&tables->slabs[i].free);
-	}
-	for (size_t i = 0; i < VIEWS_MAX; i++)
-		if (tables->views[i].at)
-			munmap(tables->views[i].at, tables->views[i].len);
+	slabs_close(&tables->slabs);
 	if (tables->pages)
 		munmap(tables->pages, WIRE_PAGES_MAX * sizeof(struct wire_page));
 	if (tables->rules)
 		munmap(tables->rules, WIRE_RULES_MAX * sizeof(struct wire_rule));
-	for (size_t i = 0; i < tables->len; i++)
+	for (size_t i = 0; i < tables->len; i++) {
+		free(tables->list[i]->rules);
 		free(tables->list[i]);
+	}
 	free(tables->list);
 	map_free(&tables->by_file);
 	extent_clear(&tables->free_pages);
-	intern_free(tables->known_rules);
+	rulebook_close(&tables->book);
+	free(tables->usages);
 	free(tables);
 }
 
@@ -163,123 +153,78 @@ static void refuse(struct table *table, const char *reason)
 	const struct wire_table none = { 0 };
 
 	table->refused = true;
-	tables->stats.refused += !strcmp(reason, "unwind_memory") || !strcmp(reason, "too_many_tables");
+	tables->stats.refused += !strcmp(reason, "unwind_memory") || !strcmp(reason, "too_many_tables") ||
+				 !strcmp(reason, "user_budget");
 	bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &table->id, &none, BPF_ANY);
 	sampler_tables_changed(tables->options.sampler);
 	snprintf(table->reason, sizeof(table->reason), "%s", reason);
 }
 
+/* ---- whose ---- */
+
+static struct usage *usage_of(struct tables *tables, uint64_t user)
+{
+	for (size_t i = 0; i < tables->usages_len; i++)
+		if (tables->usages[i].user == user)
+			return &tables->usages[i];
+	if (tables->usages_len == tables->usages_cap) {
+		size_t cap = tables->usages_cap ? tables->usages_cap * 2 : 16;
+		struct usage *grown = reallocarray(tables->usages, cap, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		tables->usages = grown;
+		tables->usages_cap = cap;
+	}
+	tables->usages[tables->usages_len] = (struct usage){ .user = user };
+	return &tables->usages[tables->usages_len++];
+}
+
+static bool fits(const struct tables *tables, const struct usage *usage, uint64_t pages, uint64_t cells)
+{
+	uint64_t all = slabs_cells_max(&tables->slabs);
+
+	return WIRE_USER_MAY(usage->user, usage->pages + pages, tables->pages_taken + pages, WIRE_PAGES_MAX) &&
+	       WIRE_USER_MAY(usage->user, usage->cells + cells, tables->cells_taken + cells, all);
+}
+
+static void charge(struct table *table, bool take)
+{
+	struct tables *tables = table->tables;
+	struct usage *usage = usage_of(tables, table->origin.user);
+	uint64_t sign = take ? 1 : -1ULL, pages = sign * table->wire.pages, cells = sign * table->rows * 2;
+
+	tables->pages_taken += pages;
+	tables->cells_taken += cells;
+	if (usage) {
+		usage->pages += pages;
+		usage->cells += cells;
+	}
+}
+
 /* ---- room ---- */
 
-/* Unmaps the slab that was not looked at for the longest. */
-static void unmap_one(struct tables *tables)
+static void give_rules(struct table *table)
 {
-	struct slab *oldest = NULL;
-
-	for (unsigned int i = 0; i < tables->slabs_len; i++) {
-		struct slab *slab = &tables->slabs[i];
-
-		if (slab->cells && (!oldest || slab->used < oldest->used))
-			oldest = slab;
-	}
-	munmap(oldest->cells, sizeof(*oldest->cells));
-	oldest->cells = NULL;
-	tables->mapped--;
-}
-
-/* The cells of a page, to be written, good until those of another are asked for. NULL: they cannot be mapped. */
-static uint16_t *cells_of(struct tables *tables, const struct wire_page *page)
-{
-	struct slab *slab = &tables->slabs[page->slab];
-	void *cells;
-
-	slab->used = ++tables->uses;
-	if (!slab->cells) {
-		if (tables->mapped >= MAPPED_MAX)
-			unmap_one(tables);
-		cells = mmap(NULL, sizeof(*slab->cells), PROT_READ | PROT_WRITE, MAP_SHARED, slab->fd, 0);
-		if (cells == MAP_FAILED)
-			return NULL;
-		slab->cells = cells;
-		tables->mapped++;
-	}
-	return slab->cells->cells + page->start;
-}
-
-/* Maps a page in the place of one that was not looked at for the longest. */
-static bool view_map(struct tables *tables, struct view *view, const struct wire_page *page)
-{
-	size_t unit = (size_t)sysconf(_SC_PAGESIZE), from = page->start * sizeof(uint16_t);
-	size_t skip = from % unit, len = skip + page->count * 2 * sizeof(uint16_t);
-	void *at = mmap(NULL, len, PROT_READ, MAP_SHARED, tables->slabs[page->slab].fd, (off_t)(from - skip));
-
-	if (at == MAP_FAILED)
-		return false;
-	if (view->at)
-		munmap(view->at, view->len);
-	*view = (struct view){ page->slab, page->start, page->count, at, len, skip, 0 };
-	return true;
-}
-
-/* The cells of a page that has some, to be read, good until those of another are asked for. NULL: they cannot be. */
-static const uint16_t *view_of(struct tables *tables, const struct wire_page *page)
-{
-	struct view *view = NULL, *oldest = &tables->views[0];
-
-	for (size_t i = 0; i < VIEWS_MAX && !view; i++) {
-		struct view *one = &tables->views[i];
-
-		if (one->at && one->slab == page->slab && one->start == page->start && one->count == page->count)
-			view = one;
-		if (one->used < oldest->used)
-			oldest = one;
-	}
-	if (!view && !view_map(tables, view = oldest, page))
-		return NULL;
-	view->used = ++tables->uses;
-	return (const uint16_t *)(view->at + view->skip);
-}
-
-static int add_slab(struct tables *tables)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-	struct slab *slab = &tables->slabs[tables->slabs_len];
-	int fd;
-
-	if (tables->slabs_len >= tables->slabs_max)
-		return -ENOSPC;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "wick_slab", sizeof(uint32_t), sizeof(struct wire_slab), 1, &options);
-	if (fd < 0)
-		return -errno;
-	if (bpf_map_update_elem(sampler_map_fd(tables->options.sampler, SAMPLER_SLABS), &tables->slabs_len, &fd,
-				BPF_ANY)) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	*slab = (struct slab){ .fd = fd, .free = { .size = WIRE_SLAB_CELLS } };
-	tables->slabs_len++;
-	return 0;
-}
-
-static void give_page(struct tables *tables, struct wire_page *page)
-{
-	if (page->count)
-		extent_give(&tables->slabs[page->slab].free, page->start, page->count * 2);
-	*page = (struct wire_page){ 0 };
+	for (uint32_t i = 0; i < table->rules_len; i++)
+		rulebook_drop(&table->tables->book, table->rules[i]);
+	free(table->rules);
+	table->rules = NULL;
+	table->rules_len = 0;
 }
 
 static void give_back(struct table *table)
 {
 	struct tables *tables = table->tables;
 
+	charge(table, false);
 	for (uint32_t i = 0; i < table->wire.pages; i++)
-		give_page(tables, &tables->pages[table->wire.first_index + i]);
+		slabs_give(&tables->slabs, &tables->pages[table->wire.first_index + i]);
 	extent_give(&tables->free_pages, table->wire.first_index, table->wire.pages);
 	tables->stats.rows -= table->rows;
 	table->wire = (struct wire_table){ 0 };
 	table->rows = 0;
+	give_rules(table);
 }
 
 static uint32_t last_use(const struct table *table)
@@ -295,56 +240,79 @@ static uint32_t last_use(const struct table *table)
 	return latest;
 }
 
-/* Gives up the table that was used least recently, though not one of this epoch: those are in use. */
-static int evict(struct tables *tables)
+/*
+ * The table that was used least recently of those before an epoch; of one user, or of all (NULL). NULL if there is
+ * none.
+ */
+static struct table *oldest_before(struct tables *tables, uint32_t epoch, const uint64_t *user)
 {
 	struct table *oldest = NULL;
-	uint32_t oldest_use = tables->epoch;
-	int err;
+	uint32_t oldest_use = epoch;
 
 	for (size_t i = 0; i < tables->len; i++) {
 		struct table *table = tables->list[i];
 
-		if (table->published && last_use(table) < oldest_use) {
+		if (table->published && (!user || table->origin.user == *user) && last_use(table) < oldest_use) {
 			oldest = table;
 			oldest_use = last_use(table);
 		}
 	}
-	if (!oldest)
+	return oldest;
+}
+
+static int give_up(struct tables *tables, struct table *table)
+{
+	int err;
+
+	if (!table)
 		return -ENOSPC;
-	bpf_map_delete_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &oldest->id);
+	bpf_map_delete_elem(sampler_map_fd(tables->options.sampler, SAMPLER_TABLES), &table->id);
 	sampler_tables_changed(tables->options.sampler); /* before the wait: nobody goes on with what was remembered */
 	err = sampler_grace(tables->options.sampler);
 	if (err)
 		return err;
-	oldest->published = oldest->asked = oldest->debug_tried = false;
-	give_back(oldest);
+	table->published = table->asked = table->debug_tried = false;
+	give_back(table);
 	tables->stats.files--;
 	tables->stats.evicted++;
 	return 0;
 }
 
-static int take_cells(struct tables *tables, uint32_t count, struct wire_page *ret)
+/* Not one of this epoch: those are in use. */
+static int evict(struct tables *tables)
 {
-	for (;;) {
-		int err;
+	return give_up(tables, oldest_before(tables, tables->epoch, NULL));
+}
 
-		for (unsigned int i = 0; i < tables->slabs_len; i++) {
-			int64_t start = extent_take(&tables->slabs[i].free, count * 2);
+/* A user who wants more than his share gives up his own, in use or not. */
+static int keep_to_share(struct table *table, uint64_t pages, uint64_t cells)
+{
+	struct tables *tables = table->tables;
+	struct usage *usage = usage_of(tables, table->origin.user);
+	uint64_t user = table->origin.user;
 
-			if (start < 0)
-				continue;
-			*ret = (struct wire_page){
-				.slab = i, .start = (uint32_t)start, .count = count, .used = tables->epoch
-			};
-			return 0;
-		}
-		err = add_slab(tables);
-		if (err == -ENOSPC)
-			err = evict(tables);
+	if (!usage)
+		return -ENOMEM;
+	while (!fits(tables, usage, pages, cells)) {
+		struct table *oldest = oldest_before(tables, UINT32_MAX, &user);
+		int err = oldest ? give_up(tables, oldest) : -EDQUOT;
+
 		if (err)
 			return err;
 	}
+	return 0;
+}
+
+static int take_cells(struct tables *tables, uint32_t count, struct wire_page *ret)
+{
+	int err = slabs_take(&tables->slabs, count, ret);
+
+	while (err == -ENOSPC) {
+		err = evict(tables);
+		err = err ? err : slabs_take(&tables->slabs, count, ret);
+	}
+	ret->used = tables->epoch;
+	return err;
 }
 
 /* ---- filling ---- */
@@ -357,33 +325,42 @@ static bool is_plain(const struct wire_rule *rule)
 }
 
 /* The table's own numbers of rules become those that all tables share. */
-static int take_rules(struct tables *tables, struct rows_reader *reader, uint16_t **ret)
+static int take_rules(struct table *table, struct rows_reader *reader)
 {
-	uint16_t *numbers = calloc(reader->rules, sizeof(*numbers));
-	int err = numbers ? 0 : -ENOMEM;
+	struct tables *tables = table->tables;
+	int err = 0;
 
+	table->rules = calloc(reader->rules, sizeof(*table->rules));
+	if (!table->rules)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < reader->rules && !err; i++) {
 		struct wire_rule rule;
-		uint32_t number;
+		int number;
 
 		err = rows_next_rule(reader, &rule);
 		if (err)
 			break;
 		rule.flags &= (uint8_t)~WIRE_RULE_PLAIN;
 		rule.flags |= is_plain(&rule) ? WIRE_RULE_PLAIN : 0;
-		number = intern_bytes(tables->known_rules, &rule, sizeof(rule)) - 1;
-		if (number >= WIRE_RULES_MAX) {
-			err = -ENOSPC;
-			break;
-		}
-		tables->rules[number] = rule;
-		numbers[i] = (uint16_t)number;
+		number = rulebook_take(&tables->book, &rule, table->origin.user);
+		if (number < 0)
+			err = number;
+		else
+			table->rules[table->rules_len++] = (uint16_t)number;
 	}
 	if (err)
-		free(numbers);
-	else
-		*ret = numbers;
+		give_rules(table);
 	return err;
+}
+
+/* As many pages that follow each other, in the index of all of them. */
+static int64_t take_index(struct tables *tables, uint32_t pages)
+{
+	int64_t index = extent_take(&tables->free_pages, pages);
+
+	while (index < 0 && !evict(tables))
+		index = extent_take(&tables->free_pages, pages);
+	return index;
 }
 
 /* Copied first and looked at there: nobody else reads them yet, and the checks need no branch for each. */
@@ -397,9 +374,9 @@ static int copy_page(struct tables *tables, const struct rows_page *from, const 
 
 	if (err)
 		return err;
-	offsets = cells_of(tables, &place);
+	offsets = slabs_write(&tables->slabs, &place);
 	if (!offsets) {
-		give_page(tables, &place);
+		slabs_give(&tables->slabs, &place);
 		return -ENOMEM;
 	}
 	cells = offsets + from->count;
@@ -415,45 +392,55 @@ static int copy_page(struct tables *tables, const struct rows_page *from, const 
 		cells[i] = numbers[rule < rules ? rule : 0];
 	}
 	if (bad) {
-		give_page(tables, &place);
+		slabs_give(&tables->slabs, &place);
 		return -EBADMSG;
 	}
 	*to = place;
 	return 0;
 }
 
-static int fill(struct table *table, struct rows_reader *reader)
+static int fill_pages(struct table *table, struct rows_reader *reader)
 {
 	struct tables *tables = table->tables;
-	uint16_t *numbers = NULL;
-	uint32_t rules = reader->rules;
-	int64_t index;
-	int err;
+	int64_t index = take_index(tables, reader->pages);
+	uint32_t count = 0;
+	int err = index < 0 ? (int)index : 0;
 
-	if (reader->rows > (uint64_t)tables->slabs_max * WIRE_SLAB_CELLS / 2)
-		return -ENOSPC; /* nothing that could be given up would make room */
-	err = take_rules(tables, reader, &numbers);
 	if (err)
 		return err;
-	index = extent_take(&tables->free_pages, reader->pages);
-	if (index < 0) {
-		free(numbers);
-		return (int)index;
-	}
 	table->wire = (struct wire_table){ ++tables->last_id, (uint32_t)index, reader->first_page, reader->pages };
-	for (uint32_t i = 0; i < reader->pages && !err; i++) {
+	for (; count < reader->pages && !err; count++) {
 		struct rows_page page;
 
 		err = rows_next_page(reader, &page);
-		if (!err && page.number != reader->first_page + i)
+		if (!err && page.number != reader->first_page + count)
 			err = -EBADMSG;
-		err = err ? err : copy_page(tables, &page, numbers, rules, &tables->pages[index + i]);
+		err = err ? err
+			  : copy_page(tables, &page, table->rules, table->rules_len, &tables->pages[index + count]);
 		table->rows += err ? 0 : page.count;
 	}
 	tables->stats.rows += table->rows;
+	charge(table, true);
 	if (err)
 		give_back(table);
-	free(numbers);
+	return err;
+}
+
+static int fill(struct table *table, struct rows_reader *reader)
+{
+	struct tables *tables = table->tables;
+	int err;
+
+	if (reader->rows > slabs_cells_max(&tables->slabs) / 2 || reader->pages > WIRE_PAGES_MAX ||
+	    tables->last_id >= WIRE_TABLE_ID_MAX)
+		return -ENOSPC; /* nothing that could be given up would make room */
+	err = keep_to_share(table, reader->pages, reader->rows * 2);
+	err = err ? err : take_rules(table, reader);
+	if (err)
+		return err;
+	err = fill_pages(table, reader);
+	if (err)
+		give_rules(table);
 	return err;
 }
 
@@ -475,6 +462,14 @@ static void publish(struct table *table)
 
 static void ask_rows(struct table *table, int debug, bool last);
 
+static void deny(struct table *table)
+{
+	table->asked = table->debug_tried = false;
+	table->denied = true;
+	table->denied_user = table->origin.user;
+	table->tables->stats.refused++;
+}
+
 static void take_rows(struct table *table, struct answer_reader *answer)
 {
 	struct rows_reader reader;
@@ -483,25 +478,45 @@ static void take_rows(struct table *table, struct answer_reader *answer)
 	err = err ? err : fill(table, &reader);
 	if (!err)
 		publish(table);
+	else if (err == -EDQUOT && !table->origin.maker)
+		deny(table); /* root's file has a table all the same, if another asks for it */
 	else
-		refuse(table, err == -ENOSPC ? "unwind_memory" : "unwind_failed");
+		refuse(table, err == -ENOSPC ? "unwind_memory" : err == -EDQUOT ? "user_budget" : "unwind_failed");
+}
+
+static void debug_found(void *arg, const struct opened *opened, int fd, const char *text, size_t len)
+{
+	struct table *table = arg;
+	struct origin debug = table->origin;
+
+	(void)text, (void)len;
+	table->tables->asking--;
+	ask_rows(table, fd, true); /* which duplicates it */
+	if (fd < 0)
+		return;
+	close(fd);
+	origin_opened(&debug, opened);
+	if (debug.copied)
+		helpers_copy_closed(table->tables->options.helpers, debug.user, debug.copied);
 }
 
 /* The file says nothing itself: its debug file may. Asked once. */
 static void find_debug(struct table *table, struct answer_reader *answer)
 {
 	const struct tables_options *options = &table->tables->options;
+	const char *path = options->path_of ? options->path_of(options->arg, table->id) : NULL;
 	struct symbols_debug debug;
-	autoclose int fd = -1;
 
 	if (table->debug_tried || answer_read_debug(answer, &debug)) {
 		refuse(table, "unwind_failed");
 		return;
 	}
 	table->debug_tried = true;
-	if (options->find_debug)
-		fd = options->find_debug(options->arg, table->id, &debug);
-	ask_rows(table, fd, true);
+	if (!path || origin_find_debug(&table->origin, options->helpers, options->sampler, OPENING_DEBUG, path, &debug,
+				       debug_found, table))
+		ask_rows(table, -1, true);
+	else
+		table->tables->asking++;
 }
 
 static void built(void *arg, int err, const void *reply, size_t len)
@@ -515,7 +530,7 @@ static void built(void *arg, int err, const void *reply, size_t len)
 
 	table->tables->asking--;
 	if (err) {
-		refuse(table, err == -ETIME ? "too_slow" : "worker_died");
+		refuse(table, pool_reason(err));
 		return;
 	}
 	if (answer_open(&answer, reply, len, &kind)) {
@@ -541,8 +556,16 @@ static void ask_rows(struct table *table, int debug, bool last)
 	autobuf struct buf request = { 0 };
 
 	ask_write(&(struct ask){ .kind = ASK_ROWS, .last = last }, &request);
-	if (buf_error(&request) ||
-	    worker_ask(table->tables->options.worker, request.data, request.len, fds, debug >= 0 ? 2 : 1, built, table))
+	if (buf_error(&request) || pool_ask(table->tables->options.pool, &(struct worker_request){
+										 .bytes = request.data,
+										 .len = request.len,
+										 .fds = fds,
+										 .fds_len = debug >= 0 ? 2 : 1,
+										 .user = table->origin.user,
+										 .maker = table->origin.maker,
+										 .done = built,
+										 .arg = table,
+									 }))
 		refuse(table, "unwind_failed");
 	else
 		table->tables->asking++;
@@ -556,25 +579,44 @@ static void ask_table(struct table *table)
 	ask_rows(table, -1, false);
 }
 
-void tables_want(struct tables *tables, uint64_t id, int fd)
+void tables_want(struct tables *tables, uint64_t id, int fd, const struct origin *origin)
 {
 	struct table *table = table_of(tables, id);
 
 	if (!table)
 		return;
 	table->fd = fd;
-	if (fd < 0) /* its samples need not wait for anything */
-		refuse(table, "file_gone");
-	else
-		ask_table(table);
+	table->origin = *origin;
+	ask_table(table);
 }
 
-void tables_again(struct tables *tables, uint64_t id)
+void tables_refuse(struct tables *tables, uint64_t id, const char *reason)
+{
+	struct table *table = table_of(tables, id);
+
+	if (table && !table->published)
+		refuse(table, reason);
+}
+
+void tables_is_jit(struct tables *tables, uint64_t id)
+{
+	struct table *table = table_of(tables, id);
+
+	if (!table)
+		return;
+	table->jit = table->refused = true;
+	sampler_mark_jit(tables->options.sampler, id);
+}
+
+void tables_again(struct tables *tables, uint64_t id, uint64_t user)
 {
 	uint64_t *slot = map_get(&tables->by_file, id);
+	struct table *table = slot ? tables->list[*slot - 1] : NULL;
 
-	if (slot)
-		ask_table(tables->list[*slot - 1]);
+	if (!table || table->asked || table->refused || (table->denied && table->denied_user == user))
+		return;
+	table->origin.user = user;
+	ask_table(table);
 }
 
 bool tables_waits(const struct tables *tables)
@@ -591,7 +633,9 @@ const char *tables_refusal(const struct tables *tables, uint64_t id)
 {
 	uint64_t *slot = map_get(&tables->by_file, id);
 
-	return slot && tables->list[*slot - 1]->refused ? tables->list[*slot - 1]->reason : NULL;
+	const struct table *table = slot ? tables->list[*slot - 1] : NULL;
+
+	return table && table->refused && !table->jit ? table->reason : NULL;
 }
 
 /* The last row of the page that is not above the offset, as the kernel side finds it. */
@@ -606,11 +650,13 @@ int tables_rule(struct tables *tables, uint64_t id, uint64_t offset, struct wire
 
 	if (!table || (!table->published && !table->refused))
 		return -EAGAIN;
-	if (!table->published || number < table->wire.first_page ||
+	if (table->jit)
+		return REPLAY_JIT;
+	if (offset >> WIRE_TABLE_OFFSETS || !table->published || number < table->wire.first_page ||
 	    number - table->wire.first_page >= table->wire.pages)
 		return 0;
 	page = &tables->pages[table->wire.first_index + (number - table->wire.first_page)];
-	cells = page->count ? view_of(tables, page) : NULL;
+	cells = page->count ? slabs_read(&tables->slabs, page) : NULL;
 	if (!cells)
 		return 0;
 	for (high = page->count; high - low > 1;) {
@@ -632,7 +678,7 @@ bool tables_has_row(struct tables *tables, uint64_t id, uint64_t offset)
 
 	if (have == -EAGAIN)
 		return map_get(&tables->by_file, id);
-	return have && rule.kind != WIRE_RULE_NONE;
+	return have == 1 && rule.kind != WIRE_RULE_NONE;
 }
 
 void tables_age(struct tables *tables)
@@ -644,5 +690,5 @@ void tables_age(struct tables *tables)
 void tables_stats(const struct tables *tables, struct tables_stats *ret)
 {
 	*ret = tables->stats;
-	ret->bytes = tables->slabs_len * sizeof(struct wire_slab);
+	ret->bytes = slabs_bytes(&tables->slabs);
 }

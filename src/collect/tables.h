@@ -10,18 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/origin.h"
+
+struct helpers;
+struct pool;
 struct sampler;
-struct symbols_debug;
 struct tables;
 struct wire_rule;
-struct worker;
 
 struct tables_options {
 	struct sampler *sampler;
-	struct worker *worker;
+	struct pool *pool;
+	struct helpers *helpers;
 	uint64_t bytes; /* budget */
-	/* Opens the debug file of a file that has no words of its own; -errno if there is none. May be NULL. */
-	int (*find_debug)(void *arg, uint64_t id, const struct symbols_debug *debug);
+	/* Where a file is that has no words of its own: its debug file is looked for from there. NULL: not known. */
+	const char *(*path_of)(void *arg, uint64_t id);
 	void *arg;
 };
 
@@ -30,16 +33,21 @@ void tables_free(struct tables *tables);
 
 /*
  * Asks for the table of a file, by the id that frames carry, unless it is there or was refused. Never waits. The
- * descriptor stays the caller's and stays open: a table that was given up is asked for again by tables_again. Negative:
- * the file cannot be opened, it has no table.
+ * descriptor stays the caller's and stays open: a table that was given up is asked for again by tables_again, for a
+ * user whose stacks go through it.
  */
-void tables_want(struct tables *tables, uint64_t id, int fd);
-void tables_again(struct tables *tables, uint64_t id);
+void tables_want(struct tables *tables, uint64_t id, int fd, const struct origin *origin);
+void tables_again(struct tables *tables, uint64_t id, uint64_t user);
+
+/* The file has none, for a reason: samples need not wait for it. */
+void tables_refuse(struct tables *tables, uint64_t id, const char *reason);
+/* It is no file, but memory that processes put code of their own making into: frames there are theirs. */
+void tables_is_jit(struct tables *tables, uint64_t id);
 bool tables_waits(const struct tables *tables);                       /* for an answer of the worker */
 bool tables_knows(const struct tables *tables, uint64_t id);          /* whether it was ever asked for */
 const char *tables_refusal(const struct tables *tables, uint64_t id); /* why the file has none; NULL: no such reason */
 
-/* The rule for an offset in a file. 1: it is there; 0: the file has none; -EAGAIN: not known yet. */
+/* The rule for an offset in a file. 1: it is there; 0: the file has none; else as replay_rule. */
 int tables_rule(struct tables *tables, uint64_t id, uint64_t offset, struct wire_rule *ret);
 
 /* Whether a row says, or said before its table was given up, how to go on from there. */

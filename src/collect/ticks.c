@@ -9,9 +9,10 @@
  * get a new one, as does a CPU whose ticks have stopped.
  *
  * A fixed period marches in lockstep with work that has the same period: such work is seen always or never. So the
- * period is changed a little every second or so, in pairs around its mean so that the mean rate is kept. The kernel
- * starts a new interval with each change; the half interval that is lost on average is given back by periods that
- * much shorter.
+ * period is changed a little every second or so, in pairs around its mean so that the mean rate is kept, and by as much
+ * as takes the ticks over all of such work's period, a whole number of times, until the next change: with any smaller
+ * drift, or none, such a second shows one part of that work alone. The kernel starts a new interval with each change;
+ * the half interval that is lost on average is given back by periods that much shorter.
  *
  * What gaps between ticks say of missed ones is compared with how many were due and with how long the CPU was idle.
  */
@@ -20,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +44,10 @@
 #define SILENT (2 * NS_PER_SEC)
 #define SILENT_PERIODS 16
 #define PHASE_EVERY NS_PER_SEC /* at least; and then up to as long again, by chance */
-#define PHASE_PERIODS 32       /* at least so many periods between two changes */
+#define PHASE_PERIODS 75       /* at least so many periods between two changes: the least drift is within the spread */
 #define PHASE_SPREAD 0.02      /* of the period, to either side */
-#define CHANGE_COSTS 0.5       /* of an interval: what has passed of it is lost */
+#define PHASE_DRIFT 1.5  /* periods, at least, from one change to the next; with what a change costs, whole ones */
+#define CHANGE_COSTS 0.5 /* of an interval: what has passed of it is lost */
 #define LATE (100 * NS_PER_MS) /* what is due may be so late: many CPUs do not need as many wake-ups */
 
 struct tick {
@@ -54,7 +57,7 @@ struct tick {
 	uint64_t since_ns;   /* when it got its program; 0: not yet */
 	uint64_t period;     /* as it is now */
 	uint64_t phase_at;   /* when its period changes next */
-	double last_spread;  /* the change before is answered by its opposite */
+	double last_drift;   /* the change before is answered by its opposite */
 	uint64_t enabled_ns; /* of earlier times online */
 	uint64_t paced_ns;   /* until when it is known how many ticks were due */
 	double due;
@@ -141,17 +144,25 @@ static void tell_period(struct ticks *ticks, unsigned int cpu)
 	__atomic_add_fetch(&shared->phase, 1, __ATOMIC_RELEASE);
 }
 
+/* How far the ticks of the next `periods` move against a fixed period, in periods. */
+static double new_drift(struct ticks *ticks, double periods)
+{
+	double drift = PHASE_DRIFT + floor((PHASE_SPREAD * periods - PHASE_DRIFT + 1) * fraction(ticks));
+
+	return next_random(ticks) & 1 ? drift : -drift;
+}
+
 /* `lost`: what the change costs of an interval, on average. */
 static void set_phase(struct ticks *ticks, unsigned int cpu, uint64_t now, double lost)
 {
 	uint64_t every = PHASE_EVERY > ticks->period * PHASE_PERIODS ? PHASE_EVERY : ticks->period * PHASE_PERIODS;
 	struct tick *tick = &ticks->cpus[cpu];
 	uint64_t wait = every + (uint64_t)((double)every * fraction(ticks));
-	double spread = tick->last_spread != 0 ? -tick->last_spread : PHASE_SPREAD * (2 * fraction(ticks) - 1);
+	double periods = (double)wait / (double)ticks->period;
+	double drift = tick->last_drift != 0 ? -tick->last_drift : new_drift(ticks, periods);
 
-	tick->period =
-		(uint64_t)((double)ticks->period / (1 + spread) * (1 - (double)ticks->period * lost / (double)wait));
-	tick->last_spread = tick->last_spread != 0 ? 0 : spread;
+	tick->period = (uint64_t)((double)ticks->period / (1 + drift / periods) * (1 - lost / periods));
+	tick->last_drift = tick->last_drift != 0 ? 0 : drift;
 	tick->phase_at = now + wait;
 }
 

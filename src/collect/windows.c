@@ -335,6 +335,8 @@ static int seal(struct windows *windows)
 	meta->idle_us = span->times.idle;
 	err = profile_add_counter(window, "self", "cpu_us", span->self.cpu_us);
 	err = err ? err : profile_add_counter(window, "note", "worker_deaths", span->self.deaths);
+	err = err ? err : profile_add_counter(window, "note", "files_stuck", span->self.stuck);
+	err = err ? err : profile_add_counter(window, "note", "user_budget", span->self.refused);
 	err = err ? err : part_mark_late(windows->era->collect);
 	if (!err && windows->before)
 		err = part_mark_late(windows->before->collect);
@@ -377,7 +379,8 @@ static int close_window(struct windows *windows)
 	swap.len = 0;
 	*closed = windows->now;
 	windows->now = swap;
-	closed->self = (struct part_self){ self.cpu_us - closed->self.cpu_us, self.deaths - closed->self.deaths };
+	closed->self = (struct part_self){ self.cpu_us - closed->self.cpu_us, self.deaths - closed->self.deaths,
+					   self.stuck - closed->self.stuck, self.refused - closed->self.refused };
 	if (machine_times(&times))
 		times = closed->times;
 	closed->times = (struct machine_times){ times.user - closed->times.user, times.kernel - closed->times.kernel,

@@ -6,7 +6,8 @@
  * file's); a description that cannot be read is one that is not there.
  *
  * Every number is from a file that anybody may have made: cursors end at their section, the stack of remembered states
- * is bounded, and the number of entries and rows is limited.
+ * is bounded, and the number of entries and rows is limited. An instruction is read once for each entry that leads to
+ * it, so instructions come out of the file's budget.
  */
 #include "elf/cfi.h"
 
@@ -15,13 +16,14 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "elf/image.h"
 #include "elf/pointer.h"
 
 #define ENTRIES_MAX (4u << 20)
 #define ROWS_MAX (64u << 20)
-#define STEPS_MAX (256u << 20) /* instructions in all: a CIE's are run again for each of its functions */
+#define STATE_STEPS 16 /* that copying a state takes */
 #define REMEMBER_MAX 16
 #define LETTERS_MAX 32
 #define UNPACKED_MAX ((uint64_t)128 << 20)
@@ -323,7 +325,7 @@ static int sort_entries(struct cfi *cfi)
 }
 
 /* A compressed section, within bounds: what it says of its size is believed up to a limit. NULL if it is not one. */
-static void *unpack(const void *data, size_t len, uint64_t *ret_len)
+static void *unpack(const void *data, uint64_t len, uint64_t *ret_len)
 {
 	Elf64_Chdr head;
 	uLongf size;
@@ -332,7 +334,7 @@ static void *unpack(const void *data, size_t len, uint64_t *ret_len)
 	if (len < sizeof(head))
 		return NULL;
 	memcpy(&head, data, sizeof(head));
-	if (head.ch_type != ELFCOMPRESS_ZLIB || !head.ch_size || head.ch_size > UNPACKED_MAX)
+	if (head.ch_type != ELFCOMPRESS_ZLIB || !head.ch_size || head.ch_size > budget_unpack(len, UNPACKED_MAX))
 		return NULL;
 	size = head.ch_size;
 	out = malloc(size);
@@ -358,6 +360,8 @@ static void add_part(struct cfi *cfi, const struct image *image, const char *nam
 			return; /* it is loaded into memory: it cannot be */
 		unpacked = unpack(data, section.size, &section.size);
 		data = unpacked;
+		if (data)
+			budget_grant(image_budget(image), section.size);
 	}
 	if (data)
 		cfi->parts[cfi->parts_len++] =
@@ -463,7 +467,7 @@ struct run {
 	const struct part *part;
 	cfi_row *row;
 	void *arg;
-	uint64_t rows, steps;
+	uint64_t rows;
 	uint32_t changes; /* of rules; fewer than steps */
 	struct known_cie cies[CIES];
 };
@@ -537,6 +541,8 @@ static int remember(struct run *run)
 {
 	if (run->depth >= REMEMBER_MAX)
 		return -EBADMSG;
+	if (!budget_spend(image_budget(run->part->image), STATE_STEPS))
+		return -EFBIG;
 	run->remembered[run->depth++] = run->state;
 	return 0;
 }
@@ -545,6 +551,8 @@ static int recall(struct run *run)
 {
 	if (!run->depth)
 		return -EBADMSG;
+	if (!budget_spend(image_budget(run->part->image), STATE_STEPS))
+		return -EFBIG;
 	run->state = run->remembered[--run->depth];
 	return 0;
 }
@@ -668,10 +676,11 @@ static int step(struct run *run, struct cursor *in)
 
 static int run_program(struct run *run, struct cursor in)
 {
+	struct budget *budget = image_budget(run->part->image);
 	int err = 0;
 
 	while (!err && cursor_left(&in) && !in.bad)
-		err = ++run->steps > STEPS_MAX ? -EFBIG : step(run, &in);
+		err = budget_spend(budget, 1) ? step(run, &in) : -EFBIG;
 	return err ? err : in.bad ? -EBADMSG : 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Unpacks .gnu_debugdata. In: an image. Out: the bytes of the file inside. Invariant: neither the result nor the
  * decoder's memory grows beyond the bounds below, whatever the packed bytes claim: the room grows with what has really
- * come out.
+ * come out, and not out of proportion to what went in.
  */
 #include "elf/debugdata.h"
 
@@ -10,6 +10,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "elf/image.h"
 
 #define OUTPUT_MAX ((size_t)64 << 20)
@@ -28,14 +29,15 @@ static int result_of(lzma_ret result)
 	}
 }
 
-/* Gives the decoder more room to write to. */
-static int grow(lzma_stream *stream, unsigned char **data, size_t *cap)
+/* Gives the decoder more room to write to, up to `most`. */
+static int grow(lzma_stream *stream, unsigned char **data, size_t *cap, size_t most)
 {
 	size_t more = *cap ? *cap * 2 : OUTPUT_FIRST;
 	unsigned char *grown;
 
-	if (*cap >= OUTPUT_MAX)
+	if (*cap >= most)
 		return -EFBIG;
+	more = more < most ? more : most;
 	grown = realloc(*data, more);
 	if (!grown)
 		return -ENOMEM;
@@ -49,11 +51,11 @@ static int grow(lzma_stream *stream, unsigned char **data, size_t *cap)
 static int unpack(lzma_stream *stream, unsigned char **data)
 {
 	lzma_ret result = lzma_stream_decoder(stream, DECODER_MAX, 0);
-	size_t cap = 0;
+	size_t cap = 0, most = budget_unpack(stream->avail_in, OUTPUT_MAX);
 
 	/* Ends: each round either makes the room larger, to a limit, or has used up room or bytes. */
 	while (result == LZMA_OK) {
-		int err = stream->avail_out ? 0 : grow(stream, data, &cap);
+		int err = stream->avail_out ? 0 : grow(stream, data, &cap, most);
 
 		if (err)
 			return err;

@@ -4,25 +4,35 @@
  *
  * Not every compiler writes .debug_aranges, so an index of the units' ranges is made once; the functions of a unit are
  * listed when its first address is asked for. Invariant: reading stops, for good, when the file has used up its budget
- * of CPU time or of entries; each walk is bounded in depth.
+ * of CPU time or of memory; each walk is bounded in depth. The budget is time, in proportion to the size of the file,
+ * because libdw does not tell what a call of it costs: an entry of one byte may have a million attributes.
  */
 #include "elf/dwarf.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "elf/image.h"
 
 #define UNPACKED_MAX ((uint64_t)512 << 20) /* of compressed sections, together */
-#define BUDGET_NS (5 * NS_PER_SEC)         /* CPU time for one file */
-#define CHECK_EVERY 256                    /* entries between two looks at the clock */
-#define UNITS_MAX (1u << 20)
+#define BUDGET_FLOOR_NS (100 * NS_PER_MS)  /* CPU time for one file, beside */
+#define BUDGET_MIB_NS (50 * NS_PER_MS)     /* for each MiB of it; ten times what all of a well-formed one takes, */
+#define BUDGET_MAX_NS (5 * NS_PER_SEC)     /* and no more than this */
+#define CHECK_EVERY 16                     /* entries between two looks at the clock */
+#define UNITS_MIN 1024                     /* units that any file may have, beside */
+#define UNIT_BYTES 64                      /* one for so many bytes of it: each costs libdw a few KiB of memory; */
+#define UNITS_MAX (1u << 17)               /* and no more than this */
 #define RANGES_MAX (4u << 20)
+#define ABBREVIATIONS_MAX (1u << 16) /* of a unit; hundreds are usual */
+#define ATTRIBUTES_MAX 64            /* of an abbreviation; a dozen is usual, */
+#define EMPTY_MAX 16                 /* and half of them without a byte in an entry */
 #define DEPTH_MAX 64
 #define SIBLINGS_MAX (1u << 22)
 
@@ -40,10 +50,12 @@ struct debuginfo {
 	Elf *elf, *alt_elf;
 	Dwarf *dwarf, *alt;
 	struct ranges units;     /* sorted; made at the first question */
+	struct map judged;       /* tables of abbreviations by their offset: 1 good, 2 not */
 	struct map functions_at; /* unit's offset to index in `functions` plus one */
 	struct ranges *functions;
 	size_t functions_len, functions_cap;
-	uint64_t used_ns, began_ns;
+	uint64_t used_ns, began_ns, most_ns;
+	uint64_t units_max;
 	unsigned int until_check;
 	bool indexed, exhausted;
 };
@@ -55,16 +67,34 @@ static uint64_t cpu_ns(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* One entry more: may reading go on? */
+/* May reading go on? */
+static bool has_time(struct debuginfo *info)
+{
+	info->until_check = CHECK_EVERY;
+	info->exhausted = info->exhausted || info->used_ns + (cpu_ns() - info->began_ns) > info->most_ns;
+	return !info->exhausted;
+}
+
+/* The same, for one entry more, which takes little. */
 static bool spend(struct debuginfo *info)
 {
-	if (info->exhausted)
-		return false;
-	if (info->until_check--)
-		return true;
-	info->until_check = CHECK_EVERY;
-	info->exhausted = info->used_ns + (cpu_ns() - info->began_ns) > BUDGET_NS;
-	return !info->exhausted;
+	return !info->exhausted && (info->until_check-- || has_time(info));
+}
+
+static void set_budget(struct debuginfo *info, uint64_t bytes)
+{
+	uint64_t mib = bytes >> 20, units = UNITS_MIN + bytes / UNIT_BYTES;
+
+	info->most_ns = mib < BUDGET_MAX_NS / BUDGET_MIB_NS ? BUDGET_FLOOR_NS + mib * BUDGET_MIB_NS : BUDGET_MAX_NS;
+	info->units_max = units < UNITS_MAX ? units : UNITS_MAX;
+}
+
+/* Where to go on when libdw has no memory left: by itself it would end the process. */
+static _Thread_local jmp_buf *without_memory;
+
+__attribute__((noreturn)) static void leave(void)
+{
+	longjmp(*without_memory, 1);
 }
 
 /* ---- opening ---- */
@@ -89,9 +119,10 @@ static uint64_t unpacked_size(const struct image *image, const struct image_sect
 	return size;
 }
 
-static int check_sections(const struct image *image)
+/* The size of the whole, unpacked; -EFBIG if that is out of proportion. */
+static int check_sections(const struct image *image, uint64_t *ret)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, size;
 	bool found = false;
 
 	for (uint32_t i = 1; i < image_sections(image); i++) {
@@ -100,17 +131,20 @@ static int check_sections(const struct image *image)
 		if (!image_section(image, i, &section) || section.type == SHT_NOBITS)
 			continue;
 		found = found || !strcmp(section.name, ".debug_info") || !strcmp(section.name, ".zdebug_info");
-		if (__builtin_add_overflow(sum, unpacked_size(image, &section), &sum) || sum > UNPACKED_MAX)
+		size = unpacked_size(image, &section);
+		if (size > budget_unpack(section.size, UNPACKED_MAX) || sum + size > UNPACKED_MAX)
 			return -EFBIG;
+		sum += size;
 	}
+	*ret = image_size(image) + sum;
 	return found ? 0 : -ENODATA;
 }
 
 /* libelf writes into section headers when it unpacks what is compressed, and into nothing else of the file. */
-static int open_dwarf(const struct image *image, Elf **ret_elf, Dwarf **ret)
+static int open_dwarf(const struct image *image, Elf **ret_elf, Dwarf **ret, uint64_t *ret_bytes)
 {
 	void *bytes = (void *)image_bytes(image, 0, image_size(image));
-	int err = check_sections(image);
+	int err = check_sections(image, ret_bytes);
 
 	if (err)
 		return err;
@@ -121,17 +155,22 @@ static int open_dwarf(const struct image *image, Elf **ret_elf, Dwarf **ret)
 		return err;
 	*ret_elf = elf_memory(bytes, image_size(image));
 	*ret = *ret_elf ? dwarf_begin_elf(*ret_elf, DWARF_C_READ, NULL) : NULL;
-	return *ret ? 0 : -ENODATA;
+	if (!*ret)
+		return -ENODATA;
+	dwarf_new_oom_handler(*ret, leave);
+	return 0;
 }
 
 int debuginfo_open(struct debuginfo **ret, const struct image *image)
 {
 	struct debuginfo *info = calloc(1, sizeof(*info));
+	uint64_t bytes = 0;
 	int err;
 
 	if (!info)
 		return -ENOMEM;
-	err = open_dwarf(image, &info->elf, &info->dwarf);
+	err = open_dwarf(image, &info->elf, &info->dwarf, &bytes);
+	set_budget(info, bytes);
 	if (err)
 		debuginfo_free(info);
 	else
@@ -141,26 +180,35 @@ int debuginfo_open(struct debuginfo **ret, const struct image *image)
 
 int debuginfo_add_alt(struct debuginfo *info, const struct image *image)
 {
-	int err = info->alt_elf ? -EEXIST : open_dwarf(image, &info->alt_elf, &info->alt);
+	uint64_t bytes;
+	int err = info->alt_elf ? -EEXIST : open_dwarf(image, &info->alt_elf, &info->alt, &bytes);
 
 	if (!err)
 		dwarf_setalt(info->dwarf, info->alt);
 	return err;
 }
 
-void debuginfo_free(struct debuginfo *info)
+static void close_dwarf(struct debuginfo *info)
 {
-	if (!info)
-		return;
 	dwarf_end(info->dwarf);
 	elf_end(info->elf);
 	dwarf_end(info->alt);
 	elf_end(info->alt_elf);
+	info->dwarf = info->alt = NULL;
+	info->elf = info->alt_elf = NULL;
+}
+
+void debuginfo_free(struct debuginfo *info)
+{
+	if (!info)
+		return;
+	close_dwarf(info);
 	for (size_t i = 0; i < info->functions_len; i++)
 		free(info->functions[i].list);
 	free(info->functions);
 	free(info->units.list);
 	map_free(&info->functions_at);
+	map_free(&info->judged);
 	free(info);
 }
 
@@ -224,16 +272,70 @@ static const struct range *find_range(const struct ranges *ranges, uint64_t addr
 	return low && address < ranges->list[low - 1].end ? &ranges->list[low - 1] : NULL;
 }
 
+/* ---- abbreviations ---- */
+
+/* May entries have this abbreviation? libdw goes through all attributes of each entry that it passes over. */
+static bool abbreviation_is_sane(Dwarf_Abbrev *abbreviation)
+{
+	unsigned int empty = 0;
+
+	for (size_t i = 0; i <= ATTRIBUTES_MAX;
+	     i++) { /* libdw's count of them is wrong where constants are among them */
+		unsigned int name, form;
+		Dwarf_Off offset;
+
+		if (dwarf_getabbrevattr(abbreviation, i, &name, &form, &offset))
+			return empty <= EMPTY_MAX;
+		empty += form == DW_FORM_flag_present || form == DW_FORM_implicit_const;
+	}
+	return false;
+}
+
+static bool abbreviations_are_sane(struct debuginfo *info, Dwarf_Die *unit)
+{
+	Dwarf_Off at = 0;
+
+	for (unsigned int i = 0; i < ABBREVIATIONS_MAX && spend(info); i++) {
+		size_t len = 0;
+		Dwarf_Abbrev *abbreviation = dwarf_getabbrev(unit, at, &len);
+
+		if (!abbreviation || abbreviation == DWARF_END_ABBREV || !len)
+			return true; /* for libdw too: it finds none behind it */
+		if (!abbreviation_is_sane(abbreviation))
+			return false;
+		at += len;
+	}
+	return false;
+}
+
+/* Each table is judged once: units share them. */
+static bool unit_is_sane(struct debuginfo *info, Dwarf_Die *unit)
+{
+	Dwarf_Off offset = 0;
+	uint64_t *slot;
+
+	if (!dwarf_cu_die(unit->cu, &(Dwarf_Die){ 0 }, NULL, &offset, NULL, NULL, NULL, NULL))
+		return false;
+	slot = map_put(&info->judged, offset);
+	if (slot && !*slot)
+		*slot = abbreviations_are_sane(info, unit) ? 1 : 2;
+	info->exhausted = info->exhausted || !slot || *slot == 2;
+	return !info->exhausted;
+}
+
+/* ---- units and functions ---- */
+
 static void index_units(struct debuginfo *info)
 {
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die;
 	uint8_t type;
 
-	for (unsigned int i = 0; i < UNITS_MAX && spend(info); i++) {
-		if (dwarf_get_units(info->dwarf, unit, &unit, NULL, &type, &die, NULL))
+	for (uint64_t i = 0; spend(info); i++) {
+		info->exhausted = i >= info->units_max;
+		if (info->exhausted || dwarf_get_units(info->dwarf, unit, &unit, NULL, &type, &die, NULL))
 			break;
-		if (type == DW_UT_compile)
+		if (type == DW_UT_compile && unit_is_sane(info, &die))
 			add_die(info, &info->units, &die);
 	}
 	sort_ranges(&info->units);
@@ -294,9 +396,10 @@ static const struct ranges *functions_of(struct debuginfo *info, Dwarf_Die *unit
 
 /* ---- one address ---- */
 
-static bool covers(Dwarf_Die *die, uint64_t address)
+/* Looks through all its ranges, which may be many. */
+static bool covers(struct debuginfo *info, Dwarf_Die *die, uint64_t address)
 {
-	return dwarf_haspc(die, address) > 0;
+	return has_time(info) && dwarf_haspc(die, address) > 0;
 }
 
 /*
@@ -316,7 +419,7 @@ static size_t descend(struct debuginfo *info, Dwarf_Die function, uint64_t addre
 			int tag = dwarf_tag(&die);
 
 			found = (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
-				covers(&die, address);
+				covers(info, &die, address);
 			if (found || dwarf_siblingof(&die, &die))
 				break;
 		}
@@ -410,14 +513,22 @@ static size_t find(struct debuginfo *info, uint64_t address, struct debuginfo_fr
 
 size_t debuginfo_find(struct debuginfo *info, uint64_t address, struct debuginfo_frame *list, size_t max)
 {
-	size_t len;
+	volatile size_t len = 0;
+	jmp_buf here;
 
 	if (!max || info->exhausted)
 		return 0;
 	info->began_ns = cpu_ns();
-	len = find(info, address, list, max);
+	without_memory = &here;
+	if (!setjmp(here)) {
+		len = find(info, address, list, max);
+	} else {
+		info->exhausted = true;
+		close_dwarf(info); /* others need memory too */
+	}
+	without_memory = NULL;
 	info->used_ns += cpu_ns() - info->began_ns;
-	return len;
+	return info->exhausted ? 0 : len;
 }
 
 bool debuginfo_exhausted(const struct debuginfo *info)
@@ -428,7 +539,7 @@ bool debuginfo_exhausted(const struct debuginfo *info)
 size_t debuginfo_memory(const struct debuginfo *info)
 {
 	size_t bytes = sizeof(*info) + info->units.cap * sizeof(*info->units.list) + map_bytes(&info->functions_at) +
-		       info->functions_cap * sizeof(*info->functions);
+		       map_bytes(&info->judged) + info->functions_cap * sizeof(*info->functions);
 
 	for (size_t i = 0; i < info->functions_len; i++)
 		bytes += info->functions[i].cap * sizeof(*info->functions[i].list);

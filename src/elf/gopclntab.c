@@ -5,7 +5,8 @@
  *
  * From 1.18 on the table holds offsets from the start of the Go code, and inlining trees are offsets from `gofunc`:
  * both are in the runtime's module record, which is found by its pointer to this table and believed only if all else in
- * it agrees. Nothing in the file is trusted: every read goes through a span that knows its end.
+ * it agrees. Nothing in the file is trusted: every read goes through a span that knows its end, and every search comes
+ * out of the file's budget, for segments and tables may lie one upon the other.
  */
 #include "elf/gopclntab.h"
 
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "elf/image.h"
 
 #define VERSION_2 2
@@ -26,7 +28,9 @@
 #define CANDIDATES_MAX 64
 #define STEPS_MAX (1 << 20) /* in one pc-value table */
 #define INLINE_DEPTH 64
-#define NAME_MAX_BYTES 65536
+#define NAME_MAX_BYTES 16384
+#define PAIR_STEPS 2     /* that a pair of numbers takes */
+#define FUNCTION_STEPS 4 /* that a look at a function's record takes: it may be anywhere */
 #define PCDATA_INLINE 2
 #define FUNCDATA_INLINE 3
 
@@ -77,6 +81,12 @@ static bool read_u64(struct span span, uint64_t at, uint64_t *ret)
 		return false;
 	memcpy(ret, span.data + at, sizeof(*ret));
 	return true;
+}
+
+/* May so much of the file be searched? */
+static bool may_search(const struct image *image, uint64_t steps)
+{
+	return budget_spend(image_budget(image), steps);
 }
 
 static bool span_from(struct span span, uint64_t at, struct span *ret)
@@ -183,7 +193,7 @@ static bool value_at(const struct gopclntab *table, uint32_t offset, uint64_t pc
 
 	if (!offset || !span_from(table->values, offset, &span))
 		return false;
-	for (unsigned int step = 0; step < STEPS_MAX; step++) {
+	for (unsigned int step = 0; step < STEPS_MAX && may_search(table->image, PAIR_STEPS); step++) {
 		if (!read_varint(&span, &value_delta) || (!value_delta && step) || !read_varint(&span, &pc_delta))
 			return false;
 		value += value_delta & 1 ? ~(value_delta >> 1) : value_delta >> 1;
@@ -349,22 +359,28 @@ size_t gopclntab_find(const struct gopclntab *table, uint64_t address, struct go
 	return count;
 }
 
-bool gopclntab_named(const struct gopclntab *table, const char *name, uint64_t *start, uint64_t *ret_end)
+/* Is it this name, with its end? Names are not looked at any further than they are the same. */
+static bool is_named(struct span names, uint64_t at, const char *name)
 {
-	const uint64_t from = *start;
-	const size_t wanted = strlen(name);
+	size_t len = strlen(name) + 1;
 
-	for (uint64_t i = 0; i < table->count && i < FUNCTIONS_MAX; i++) {
+	return at <= names.len && names.len - at >= len && !memcmp(names.data + at, name, len);
+}
+
+bool gopclntab_named(const struct gopclntab *table, const char *const *names, size_t names_len, uint64_t *at,
+		     struct gopclntab_range *ret)
+{
+	while (*at < table->count && may_search(table->image, FUNCTION_STEPS)) {
+		uint64_t index = (*at)++;
 		struct span function;
-		const char *text;
-		uint32_t at;
-		size_t len;
+		uint32_t name;
 
-		if (!pc_of(table, i, start) || *start < from || !function_of(table, i, &function) ||
-		    !field_of(table, function, FIELD_NAME, &at) || !text_at(table->names, at, &text, &len))
+		if (!function_of(table, index, &function) || !field_of(table, function, FIELD_NAME, &name))
 			continue;
-		if (len == wanted && !memcmp(text, name, len) && pc_of(table, i + 1, ret_end) && *ret_end > *start)
-			return true;
+		for (ret->name = 0; ret->name < names_len; ret->name++)
+			if (is_named(table->names, name, names[ret->name]) && pc_of(table, index, &ret->start) &&
+			    pc_of(table, index + 1, &ret->end) && ret->end > ret->start)
+				return true;
 	}
 	return false;
 }
@@ -410,7 +426,7 @@ static bool module_read(const struct image *image, uint64_t address, uint64_t wo
 	uint64_t offset;
 	const void *bytes;
 
-	if (!image_address_to_offset(image, address, &offset))
+	if (!image_address_to_offset(image, address, &offset) || !may_search(image, relas.len / sizeof(Elf64_Rela)))
 		return false;
 	bytes = image_bytes(image, offset, MODULE_WORDS * 8);
 	if (!bytes)
@@ -459,6 +475,8 @@ static bool module_in_data(struct gopclntab *table)
 
 		if (segment.p_type != PT_LOAD || segment.p_flags & PF_X || !bytes)
 			continue;
+		if (!may_search(table->image, segment.p_filesz / 8))
+			return false;
 		for (uint64_t at = -segment.p_vaddr & 7; at < segment.p_filesz && segment.p_filesz - at >= 8; at += 8) {
 			if (memcmp(bytes + at, &table->address, 8))
 				continue;
@@ -477,6 +495,8 @@ static bool module_in_relocations(struct gopclntab *table)
 	struct span relas = relocations(table->image);
 	unsigned int candidates = 0;
 
+	if (!may_search(table->image, relas.len / sizeof(Elf64_Rela)))
+		return false;
 	for (size_t i = 0; i < relas.len / sizeof(Elf64_Rela) && candidates < CANDIDATES_MAX; i++) {
 		Elf64_Rela rela;
 
@@ -589,6 +609,8 @@ static bool table_anywhere(struct gopclntab *table)
 
 		if (segment.p_type != PT_LOAD || segment.p_flags & PF_X || !bytes)
 			continue;
+		if (!may_search(table->image, segment.p_filesz / 8))
+			return false;
 		for (uint64_t at = -segment.p_vaddr & 7; at < segment.p_filesz && segment.p_filesz - at >= 8; at += 8) {
 			struct span all = { bytes + at, segment.p_filesz - at };
 

@@ -27,7 +27,16 @@ void gopclntab_free(struct gopclntab *table);
 /* The functions at a virtual address, innermost first. How many, at most max. */
 size_t gopclntab_find(const struct gopclntab *table, uint64_t address, struct gopclntab_name *list, size_t max);
 
-/* The next function of this name at or above an address: its range. False if there is none. */
-bool gopclntab_named(const struct gopclntab *table, const char *name, uint64_t *start, uint64_t *ret_end);
+/*
+ * The next function that has one of these names: begin with *at = 0. An assembly function and its wrapper have one
+ * name. False if there is no further one.
+ */
+struct gopclntab_range {
+	uint64_t start, end;
+	size_t name; /* its place in the list of names */
+};
+
+bool gopclntab_named(const struct gopclntab *table, const char *const *names, size_t names_len, uint64_t *at,
+		     struct gopclntab_range *ret);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * The one place that believes an ELF header. In: a file or bytes, from anybody. Out: headers copied out of it and
  * ranges of its bytes. Invariant: no pointer leaves here that was not checked against the file's size, and no table is
- * walked further than its bytes in the file reach; tables need no alignment, for they are copied entry by entry.
+ * walked further than its bytes in the file reach; tables need no alignment, for they are copied entry by entry. A look
+ * at a section costs the same whatever the file says: sections are few, and where their names end is found out once.
  */
 #include "elf/image.h"
 
@@ -14,9 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "elf/buildid.h"
 
-#define SECTIONS_MAX (1u << 20)
+#define SECTIONS_MAX 4096 /* real files that can be run have up to a hundred; those for linkers are not mapped */
+#define NAME_HASHED 32    /* bytes of a section's name: nobody looks for a longer one */
 #define SEGMENTS_MAX 4096
 #define LOADS_MAX 64 /* real files have four to ten */
 
@@ -31,7 +34,11 @@ struct image {
 	bool mapped;
 	Elf64_Ehdr header;
 	uint32_t sections, segments;
-	struct image_section names; /* .shstrtab */
+	const char *names; /* of sections, up to and with the last NUL */
+	size_t names_len;
+	bool names_end;   /* with the table */
+	uint32_t *hashes; /* of the sections' names */
+	struct budget steps, *budget;
 	struct load loads[LOADS_MAX];
 	unsigned int loads_len;
 };
@@ -63,6 +70,21 @@ static uint32_t that_fit(const struct image *image, uint64_t offset, size_t entr
 	return count > max ? max : (uint32_t)count;
 }
 
+/* The table of sections' names, without a rest that is not ended. */
+static void find_names(struct image *image, uint32_t number)
+{
+	struct image_section section;
+	const char *text, *last;
+
+	if (!image_section(image, number, &section) || section.type != SHT_STRTAB)
+		return;
+	text = image_bytes(image, section.offset, section.size);
+	last = text && section.size ? memrchr(text, '\0', section.size) : NULL;
+	image->names = last ? text : NULL;
+	image->names_len = last ? (size_t)(last - text) + 1 : 0;
+	image->names_end = image->names_len == section.size;
+}
+
 /* Numbers that do not fit the header's 16 bits are in the first section's header. */
 static void count_tables(struct image *image)
 {
@@ -75,12 +97,11 @@ static void count_tables(struct image *image)
 		sections = sections ? sections : first.sh_size;
 		segments = segments == PN_XNUM ? first.sh_info : segments;
 		names = names == SHN_XINDEX ? first.sh_link : names;
-		image->sections = that_fit(image, header->e_shoff, sizeof(first), sections, SECTIONS_MAX);
+		image->sections = that_fit(image, header->e_shoff, sizeof(first), sections, SECTIONS_MAX + 1);
 	}
 	if (header->e_phentsize == sizeof(Elf64_Phdr))
 		image->segments = that_fit(image, header->e_phoff, sizeof(Elf64_Phdr), segments, SEGMENTS_MAX);
-	if (!image_section(image, names, &image->names) || image->names.type != SHT_STRTAB)
-		image->names = (struct image_section){ 0 };
+	find_names(image, names);
 }
 
 static void find_loads(struct image *image)
@@ -102,6 +123,26 @@ static void find_loads(struct image *image)
 	}
 }
 
+static uint32_t hash_name(const char *name)
+{
+	uint32_t hash = 0;
+
+	for (unsigned int i = 0; i < NAME_HASHED && name[i]; i++)
+		hash = (hash ^ (unsigned char)name[i]) * 0x01000193u;
+	return hash;
+}
+
+static int hash_names(struct image *image)
+{
+	image->hashes = calloc(image->sections + 1, sizeof(*image->hashes));
+	for (uint32_t i = 1; image->hashes && i < image->sections; i++) {
+		struct image_section section;
+
+		image->hashes[i] = image_section(image, i, &section) ? hash_name(section.name) : 0;
+	}
+	return image->hashes ? 0 : -ENOMEM;
+}
+
 static int read_headers(struct image *image)
 {
 	const Elf64_Ehdr *header = &image->header;
@@ -111,7 +152,7 @@ static int read_headers(struct image *image)
 		return -ENOEXEC;
 	count_tables(image);
 	find_loads(image);
-	return 0;
+	return image->sections > SECTIONS_MAX ? -EFBIG : hash_names(image);
 }
 
 static int image_new(struct image **ret, const void *data, size_t len, bool mapped)
@@ -127,6 +168,8 @@ static int image_new(struct image **ret, const void *data, size_t len, bool mapp
 	image->data = data;
 	image->size = len;
 	image->mapped = mapped;
+	image->steps = budget_of(len);
+	image->budget = &image->steps;
 	err = read_headers(image);
 	if (err)
 		image_free(image);
@@ -161,6 +204,7 @@ void image_free(struct image *image)
 		return;
 	if (image->mapped)
 		munmap((void *)image->data, image->size);
+	free(image->hashes);
 	free(image);
 }
 
@@ -172,6 +216,11 @@ const Elf64_Ehdr *image_header(const struct image *image)
 size_t image_size(const struct image *image)
 {
 	return image->size;
+}
+
+struct budget *image_budget(const struct image *image)
+{
+	return image->budget;
 }
 
 const void *image_bytes(const struct image *image, uint64_t offset, uint64_t len)
@@ -198,18 +247,9 @@ int image_unlock_sections(const struct image *image)
 
 	if (!image->mapped || !image->sections)
 		return -EINVAL;
+	if (!image->names_end)
+		return -EBADMSG;
 	return mprotect((void *)(image->data + start), end - start, PROT_READ | PROT_WRITE) ? -errno : 0;
-}
-
-/* A section's name, if it ends within the table of names. */
-static const char *name_of(const struct image *image, uint32_t offset)
-{
-	const struct image_section *names = &image->names;
-	const char *table = image_bytes(image, names->offset, names->size);
-
-	if (!table || offset >= names->size || !memchr(table + offset, '\0', names->size - offset))
-		return "";
-	return table + offset;
 }
 
 bool image_section(const struct image *image, uint32_t number, struct image_section *ret)
@@ -218,7 +258,7 @@ bool image_section(const struct image *image, uint32_t number, struct image_sect
 
 	if (number >= image->sections || !read_section_header(image, number, &header))
 		return false;
-	*ret = (struct image_section){ .name = name_of(image, header.sh_name),
+	*ret = (struct image_section){ .name = header.sh_name < image->names_len ? image->names + header.sh_name : "",
 				       .type = header.sh_type,
 				       .flags = header.sh_flags,
 				       .address = header.sh_addr,
@@ -232,10 +272,12 @@ bool image_section(const struct image *image, uint32_t number, struct image_sect
 
 bool image_section_named(const struct image *image, const char *name, struct image_section *ret)
 {
+	const uint32_t hash = hash_name(name);
+
 	for (uint32_t i = 1; i < image->sections; i++) {
 		struct image_section section;
 
-		if (image_section(image, i, &section) && !strcmp(section.name, name)) {
+		if (image->hashes[i] == hash && image_section(image, i, &section) && !strcmp(section.name, name)) {
 			*ret = section;
 			return true;
 		}
@@ -337,7 +379,7 @@ bool image_code_at(const struct image *image, uint64_t address, struct image_cod
 
 static size_t build_id_at(const struct image *image, uint64_t offset, uint64_t size, unsigned char ret[64])
 {
-	const void *notes = image_bytes(image, offset, size);
+	const void *notes = budget_spend(image->budget, size) ? image_bytes(image, offset, size) : NULL;
 	int len = notes ? buildid_from_notes(notes, size, ret) : -ENODATA;
 
 	return len > 0 ? (size_t)len : 0;

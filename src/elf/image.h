@@ -12,8 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct budget;
 struct image;
 
+/* -ENOEXEC: not an ELF file that can be read; -EFBIG: it has more sections than any file that can be run. */
 int image_open(struct image **ret, int fd);
 int image_from_memory(struct image **ret, const void *data, size_t len); /* borrowed */
 void image_free(struct image *image);
@@ -21,10 +23,16 @@ void image_free(struct image *image);
 const Elf64_Ehdr *image_header(const struct image *image);
 size_t image_size(const struct image *image);
 
+/* The steps that reading it may still take, in proportion to its size; whoever reads it shares them. */
+struct budget *image_budget(const struct image *image);
+
 /* Gives back the memory of a part of the file that was read once; it is still there to be read again. */
 void image_release(const struct image *image, uint64_t offset, uint64_t len);
 
-/* Makes the section headers of a mapped file writable, in memory only: libelf writes into those that it is given. */
+/*
+ * Makes the section headers of a mapped file writable, in memory only: libelf writes into those that it is given.
+ * -EBADMSG where the table of their names has no end: libelf would look for it again with each of them.
+ */
 int image_unlock_sections(const struct image *image);
 
 /* Bytes of the file; NULL if the range is not in it. */

@@ -3,17 +3,35 @@
  * Names of PLT stubs. In: an image and an address in .plt, .plt.sec or .plt.got. Out: where the stub begins and the
  * function that it leads to, by the relocation of the slot that its jump reads. Invariant: the name is that of a
  * relocation which belongs to this very stub by its instructions, not by counting; where those are not understood
- * (other processors than x86-64), there is no name.
+ * (other processors than x86-64), there is no name. Each relocation is read once, when the first stub is asked for.
  */
 #include "elf/plt.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
+#include "base/index.h"
+#include "base/map.h"
 #include "elf/image.h"
 
 #define STUB_SIZE 16
-#define SMALL_STUB_SIZE 8 /* in .plt.got of older linkers */
-#define RELOCATIONS_MAX (1u << 20)
+#define SMALL_STUB_SIZE 8     /* in .plt.got of older linkers */
+#define STUBS_MAX 4           /* sections of stubs: there are three kinds */
+#define TABLES_MAX 8          /* sections of relocations */
+#define RELOCATIONS_MAX 32768 /* that fill slots; real files have a few thousand */
+#define NAME_MAX_BYTES 16384
+
+struct plt {
+	const struct image *image;
+	struct image_section stubs[STUBS_MAX];
+	size_t stubs_len;
+	struct map slots; /* address, keyed at random, to the table's number and the relocation's */
+	uint64_t seed[2];
+	bool indexed;      /* .rela.plt */
+	bool indexed_rest; /* and all others */
+};
 
 /* The bytes of section `number`, which must be whole in the file. */
 static const void *section_bytes(const struct image *image, uint32_t number, struct image_section *ret)
@@ -30,79 +48,117 @@ static const char *symbol_name(const struct image *image, uint32_t table, uint64
 	const unsigned char *entries = section_bytes(image, table, &symbols);
 	const char *text;
 	Elf64_Sym symbol;
+	uint64_t room;
 
 	if (!entries || !number || number >= symbols.size / sizeof(symbol))
 		return NULL;
 	memcpy(&symbol, entries + number * sizeof(symbol), sizeof(symbol));
 	text = section_bytes(image, symbols.link, &strings);
-	if (!text || symbol.st_name >= strings.size || !text[symbol.st_name] ||
-	    !memchr(text + symbol.st_name, '\0', strings.size - symbol.st_name))
+	if (!text || symbol.st_name >= strings.size || !text[symbol.st_name])
 		return NULL;
-	return text + symbol.st_name;
+	room = strings.size - symbol.st_name;
+	return memchr(text + symbol.st_name, '\0', room < NAME_MAX_BYTES ? room : NAME_MAX_BYTES)
+		       ? text + symbol.st_name
+		       : NULL;
 }
 
-/* Whether a section has the relocation of a slot. */
-static bool find_slot(const struct image *image, const struct image_section *section, uint64_t slot, Elf64_Rela *ret)
+static bool fills_slot(const Elf64_Rela *relocation)
 {
-	const unsigned char *entries = image_bytes(image, section->offset, section->size);
-	size_t count = section->size / sizeof(*ret);
+	uint64_t type = ELF64_R_TYPE(relocation->r_info);
 
-	if (!entries || section->type != SHT_RELA || !(section->flags & SHF_ALLOC))
-		return false;
-	for (size_t i = 0; i < count && i < RELOCATIONS_MAX; i++) {
-		memcpy(ret, entries + i * sizeof(*ret), sizeof(*ret));
-		if (ret->r_offset == slot)
-			return true;
+	return ELF64_R_SYM(relocation->r_info) && (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT);
+}
+
+static uint64_t key_of(const struct plt *plt, uint64_t slot)
+{
+	return index_mix(slot ^ plt->seed[0], plt->seed[1]);
+}
+
+/* Relocations of a section that fill slots; the first of a slot counts. */
+static void index_section(struct plt *plt, uint32_t number, const struct image_section *section)
+{
+	const unsigned char *entries = image_bytes(plt->image, section->offset, section->size);
+	size_t count = section->size / sizeof(Elf64_Rela);
+
+	if (!entries || !budget_spend(image_budget(plt->image), count))
+		return;
+	for (size_t i = 0; i < count && i < UINT32_MAX && plt->slots.len < RELOCATIONS_MAX; i++) {
+		Elf64_Rela relocation;
+		uint64_t *place;
+
+		memcpy(&relocation, entries + i * sizeof(relocation), sizeof(relocation));
+		place = fills_slot(&relocation) ? map_put(&plt->slots, key_of(plt, relocation.r_offset)) : NULL;
+		if (place && !*place)
+			*place = (uint64_t)number << 32 | i;
 	}
-	return false;
 }
 
-/* The symbol that the dynamic linker puts into a slot. Nearly all are in one section, and another one is large. */
-static const char *slot_name(const struct image *image, uint64_t slot)
+/* `first`: .rela.plt, which nearly all slots are in; else all others, of which one may be large. */
+static void index_slots(struct plt *plt, bool first)
 {
-	struct image_section section;
-	Elf64_Rela relocation;
+	bool *done = first ? &plt->indexed : &plt->indexed_rest;
+	unsigned int tables = 0;
 
-	if (image_section_named(image, ".rela.plt", &section) && find_slot(image, &section, slot, &relocation))
-		return symbol_name(image, section.link, ELF64_R_SYM(relocation.r_info));
-	for (uint32_t number = 1; number < image_sections(image); number++)
-		if (image_section(image, number, &section) && find_slot(image, &section, slot, &relocation))
-			return symbol_name(image, section.link, ELF64_R_SYM(relocation.r_info));
-	return NULL;
+	if (*done)
+		return;
+	*done = true;
+	for (uint32_t i = 1; i < image_sections(plt->image) && tables < TABLES_MAX; i++) {
+		struct image_section section;
+
+		if (!image_section(plt->image, i, &section) || section.type != SHT_RELA ||
+		    !(section.flags & SHF_ALLOC) || !strcmp(section.name, ".rela.plt") != first)
+			continue;
+		index_section(plt, i, &section);
+		tables++;
+	}
 }
 
 /* The symbol of the relocation of a number, which a stub for lazy binding pushes. */
-static const char *numbered_name(const struct image *image, uint32_t number)
+static const char *numbered_name(const struct image *image, const struct image_section *section, uint32_t number)
 {
-	struct image_section section;
-	const unsigned char *entries;
+	const unsigned char *entries = image_bytes(image, section->offset, section->size);
 	Elf64_Rela relocation;
 
-	if (!image_section_named(image, ".rela.plt", &section) || section.type != SHT_RELA)
-		return NULL;
-	entries = image_bytes(image, section.offset, section.size);
-	if (!entries || number >= section.size / sizeof(relocation))
+	if (section->type != SHT_RELA || !entries || number >= section->size / sizeof(relocation))
 		return NULL;
 	memcpy(&relocation, entries + number * sizeof(relocation), sizeof(relocation));
-	return symbol_name(image, section.link, ELF64_R_SYM(relocation.r_info));
+	return symbol_name(image, section->link, ELF64_R_SYM(relocation.r_info));
+}
+
+/* The symbol that the dynamic linker puts into a slot. */
+static const char *slot_name(struct plt *plt, uint64_t slot)
+{
+	const uint64_t *place = NULL;
+	struct image_section section;
+
+	for (int first = 1; first >= 0 && !place; first--) {
+		index_slots(plt, first);
+		place = map_get(&plt->slots, key_of(plt, slot));
+	}
+	if (!place || !image_section(plt->image, (uint32_t)(*place >> 32), &section))
+		return NULL;
+	return numbered_name(plt->image, &section, (uint32_t)*place);
 }
 
 /* Reads the stub: [endbr64] [bnd] jmp *slot(%rip), or [endbr64] push number; [bnd] jmp. */
-static const char *stub_name(const struct image *image, const unsigned char *code, size_t len, uint64_t address)
+static const char *stub_name(struct plt *plt, const unsigned char *code, size_t len, uint64_t address)
 {
 	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	size_t at = len >= 4 && !memcmp(code, endbr64, sizeof(endbr64)) ? sizeof(endbr64) : 0;
+	struct image_section section;
 	int32_t operand;
 
 	if (at < len && code[at] == 0xf2) /* bnd */
 		at++;
 	if (len - at >= 6 && code[at] == 0xff && code[at + 1] == 0x25) {
 		memcpy(&operand, code + at + 2, sizeof(operand));
-		return slot_name(image, address + at + 6 + (uint64_t)(int64_t)operand);
+		return slot_name(plt, address + at + 6 + (uint64_t)(int64_t)operand);
 	}
 	if (len - at >= 5 && code[at] == 0x68) {
 		memcpy(&operand, code + at + 1, sizeof(operand));
-		return operand < 0 ? NULL : numbered_name(image, (uint32_t)operand);
+		return operand >= 0 && image_section_named(plt->image, ".rela.plt", &section)
+			       ? numbered_name(plt->image, &section, (uint32_t)operand)
+			       : NULL;
 	}
 	return NULL;
 }
@@ -114,43 +170,60 @@ static bool is_plt(const struct image_section *section)
 		!strcmp(section->name, ".plt.got"));
 }
 
-bool plt_range(const struct image *image, uint64_t *ret_start, uint64_t *ret_end)
+int plt_open(struct plt **ret, const struct image *image)
 {
-	*ret_start = UINT64_MAX;
-	*ret_end = 0;
-	for (uint32_t number = 1; number < image_sections(image); number++) {
-		struct image_section section;
-		uint64_t end;
+	struct plt *plt = calloc(1, sizeof(*plt));
 
-		if (!image_section(image, number, &section) || !is_plt(&section) ||
-		    __builtin_add_overflow(section.address, section.size, &end))
-			continue;
-		*ret_start = section.address < *ret_start ? section.address : *ret_start;
-		*ret_end = end > *ret_end ? end : *ret_end;
+	if (!plt)
+		return -ENOMEM;
+	plt->image = image;
+	index_seed(plt->seed);
+	for (uint32_t i = 1; i < image_sections(image) && plt->stubs_len < STUBS_MAX; i++) {
+		struct image_section *section = &plt->stubs[plt->stubs_len];
+
+		if (image_section(image, i, section) && is_plt(section))
+			plt->stubs_len++;
 	}
-	return *ret_start < *ret_end;
+	if (!plt->stubs_len) {
+		free(plt);
+		return -ENODATA;
+	}
+	*ret = plt;
+	return 0;
 }
 
-bool plt_find(const struct image *image, uint64_t address, struct plt_stub *ret)
+void plt_free(struct plt *plt)
 {
-	for (uint32_t number = 1; number < image_sections(image); number++) {
-		struct image_section section;
+	if (!plt)
+		return;
+	map_free(&plt->slots);
+	free(plt);
+}
+
+bool plt_find(struct plt *plt, uint64_t address, struct plt_stub *ret)
+{
+	for (size_t i = 0; i < plt->stubs_len; i++) {
+		const struct image_section *section = &plt->stubs[i];
 		const unsigned char *code;
 		uint64_t size = STUB_SIZE, at;
 
-		if (!image_section(image, number, &section) || !is_plt(&section) || address < section.address ||
-		    address - section.address >= section.size)
+		if (address < section->address || address - section->address >= section->size)
 			continue;
-		if (section.entry_size == SMALL_STUB_SIZE)
+		if (section->entry_size == SMALL_STUB_SIZE)
 			size = SMALL_STUB_SIZE;
-		at = (address - section.address) / size * size;
-		*ret = (struct plt_stub){ .start = section.address + at };
-		if (size > section.size - at)
-			size = section.size - at;
-		code = image_bytes(image, section.offset, section.size);
-		if (code && image_header(image)->e_machine == EM_X86_64)
-			ret->name = stub_name(image, code + at, size, ret->start);
+		at = (address - section->address) / size * size;
+		*ret = (struct plt_stub){ .start = section->address + at };
+		if (size > section->size - at)
+			size = section->size - at;
+		code = image_bytes(plt->image, section->offset, section->size);
+		if (code && image_header(plt->image)->e_machine == EM_X86_64)
+			ret->name = stub_name(plt, code + at, size, ret->start);
 		return true;
 	}
 	return false;
+}
+
+size_t plt_memory(const struct plt *plt)
+{
+	return sizeof(*plt) + map_bytes(&plt->slots);
 }

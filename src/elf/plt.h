@@ -8,16 +8,20 @@
 #include <stdint.h>
 
 struct image;
+struct plt;
 
 struct plt_stub {
 	uint64_t start;
 	const char *name; /* of the function that it leads to, ended by NUL; NULL if that is not known */
 };
 
-/* The addresses that all stubs lie between; false if there are none. */
-bool plt_range(const struct image *image, uint64_t *ret_start, uint64_t *ret_end);
+/* -ENODATA if the file has none. The image must outlive it. */
+int plt_open(struct plt **ret, const struct image *image);
+void plt_free(struct plt *plt);
 
-/* The stub at a virtual address; false if there is no stub. Searches each time: meant for the few that are sampled. */
-bool plt_find(const struct image *image, uint64_t address, struct plt_stub *ret);
+/* The stub at a virtual address; false if there is no stub. */
+bool plt_find(struct plt *plt, uint64_t address, struct plt_stub *ret);
+
+size_t plt_memory(const struct plt *plt);
 
 #endif

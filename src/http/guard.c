@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides who may ask. In: headers, as they came. Out: a verdict. Names are compared without regard to case, secrets in
- * constant time, and whatever is not understood is refused.
+ * Decides who may ask. In: a user, and headers as they came. Out: a verdict. Names are compared without regard to case,
+ * secrets in constant time, and whoever is not known and whatever is not understood is refused.
  */
 #include "http/guard.h"
 
@@ -222,8 +222,48 @@ static bool comes_from_elsewhere(const struct guard_request *request)
 	return !request->fetch_mode || strcmp(request->fetch_mode, "navigate");
 }
 
+static bool is_among(const struct guard_users *users, uid_t uid)
+{
+	for (size_t i = 0; i < users->len; i++)
+		if (users->uids[i] == uid)
+			return true;
+	return false;
+}
+
+enum guard_client guard_client(const struct guard *guard, bool known, uid_t uid)
+{
+	if (!known)
+		return GUARD_UNKNOWN;
+	if (is_among(&guard->allowed, uid)) /* first: an owner who was named needs no token */
+		return GUARD_ALLOWED;
+	return is_among(&guard->owners, uid) ? GUARD_OWNER : GUARD_STRANGER;
+}
+
+bool guard_is_guest(enum guard_client client)
+{
+	return client == GUARD_STRANGER || client == GUARD_UNKNOWN;
+}
+
+/* By the user, then by the token. */
+static enum guard_verdict check_client(const struct guard *guard, const struct guard_request *request, bool cors)
+{
+	bool guest = guard_is_guest(request->client);
+
+	if (request->client == GUARD_SOCKET || request->client == GUARD_ALLOWED)
+		return GUARD_OK;
+	if (guest && !guard->token)
+		return request->client == GUARD_STRANGER ? GUARD_NOT_ALLOWED : GUARD_NOT_KNOWN;
+	if (request->preflight && cors) /* which cannot have a token */
+		return GUARD_OK;
+	if (guest ? request->login : request->open)
+		return GUARD_OK;
+	return guard_has_token(guard, request->authorization, request->cookie) ? GUARD_OK : GUARD_NO_TOKEN;
+}
+
 enum guard_verdict guard_check(const struct guard *guard, const struct guard_request *request, bool *ret_cors)
 {
+	enum guard_verdict verdict;
+
 	*ret_cors = false;
 	if (!request->host)
 		return GUARD_NO_HOST;
@@ -233,11 +273,8 @@ enum guard_verdict guard_check(const struct guard *guard, const struct guard_req
 	if (request->origin ? !*ret_cors && !guard_origin_is_own(guard, request->origin, request->host)
 			    : comes_from_elsewhere(request))
 		return GUARD_BAD_ORIGIN;
-	if (request->preflight && *ret_cors) /* which cannot have a token */
-		return GUARD_OK;
-	if (!request->open && !guard_has_token(guard, request->authorization, request->cookie))
-		return GUARD_NO_TOKEN;
-	return GUARD_OK;
+	verdict = check_client(guard, request, *ret_cors);
+	return verdict != GUARD_OK && guard->public_metrics && request->metrics ? GUARD_PUBLIC : verdict;
 }
 
 static int check_token(const char *text, size_t len)

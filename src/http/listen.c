@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/fail.h"
+#include "base/outpath.h"
 #include "base/span.h"
 
 #define LISTEN_BACKLOG 1024
@@ -123,15 +124,18 @@ static int clear_path(const struct sockaddr_un *address)
 	return 0;
 }
 
-static void make_folder(const char *path)
+/* Makes the socket's folder, or refuses one in which others could lead us elsewhere. */
+static int make_folder(const char *path)
 {
-	autofree char *folder = strdup(path);
+	autofree char *folder = strdup(path), *real = NULL;
 	char *slash = folder ? strrchr(folder, '/') : NULL;
+	int err;
 
 	if (!slash || slash == folder)
-		return;
+		return 0;
 	*slash = '\0';
-	mkdir(folder, 0755); /* where that fails, binding says why */
+	err = outpath_folder(&real, folder, 0755, "listening in");
+	return err == -EPERM ? err : 0; /* of anything else, binding says why */
 }
 
 int listen_local(const char *path, int *ret_fd)
@@ -144,8 +148,8 @@ int listen_local(const char *path, int *ret_fd)
 		return fail_plain(-EINVAL, "listening on '%s': the path of a socket has from 1 to %zu bytes", path,
 				  sizeof(address.sun_path) - 1);
 	memcpy(address.sun_path, path, strlen(path));
-	make_folder(path);
-	err = clear_path(&address);
+	err = make_folder(path);
+	err = err ? err : clear_path(&address);
 	if (err)
 		return err;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -21,11 +21,13 @@ struct http_source;
 struct metrics;
 
 enum route_flags {
-	ROUTE_OPEN = 1,   /* needs no token */
-	ROUTE_WORK = 2,   /* takes time: not for the thread that serves connections */
-	ROUTE_BODY = 4,   /* takes one */
-	ROUTE_WAIT = 8,   /* of a live source: answered after so many seconds */
-	ROUTE_STREAM = 16 /* answered for as long as somebody listens */
+	ROUTE_OPEN = 1,    /* needs no token */
+	ROUTE_WORK = 2,    /* takes time: not for the thread that serves connections */
+	ROUTE_BODY = 4,    /* takes one */
+	ROUTE_WAIT = 8,    /* of a live source: answered after so many seconds */
+	ROUTE_STREAM = 16, /* answered for as long as somebody listens */
+	ROUTE_LOGIN = 32,  /* the way to show a token */
+	ROUTE_METRICS = 64 /* numbers, no stacks: can be opened to everybody */
 };
 
 struct http_request {

@@ -116,9 +116,9 @@ static int start_daemon(struct server *server, int which, struct buf *cert, stru
 		MHD_OPTION_CONNECTION_LIMIT, which == SERVER_NET ? server->options.connections : LOCAL_CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, (server->options.idle_ms + 999) / 1000,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
-		serving_connection, server, MHD_OPTION_URI_LOG_CALLBACK, serving_begin, server,
-		MHD_OPTION_NOTIFY_COMPLETED, serving_end, server, MHD_OPTION_UNESCAPE_CALLBACK, leave_alone, server,
-		MHD_OPTION_ARRAY, secret ? tls : none, MHD_OPTION_END);
+		conns_notify, server, MHD_OPTION_URI_LOG_CALLBACK, serving_begin, server, MHD_OPTION_NOTIFY_COMPLETED,
+		serving_end, server, MHD_OPTION_UNESCAPE_CALLBACK, leave_alone, server, MHD_OPTION_ARRAY,
+		secret ? tls : none, MHD_OPTION_END);
 	if (!daemon && secret)
 		return fail_plain(-EINVAL, "TLS: certificate '%s' and key '%s' do not work together: give both as PEM",
 				  server->options.tls_cert, server->options.tls_key);
@@ -174,6 +174,23 @@ static int open_socket(struct server *server)
 	return server->socket ? 0 : fail(-ENOMEM, "server");
 }
 
+/* But for what files say. */
+static void set_guard(struct server *server)
+{
+	const struct server_options *options = &server->options;
+	size_t owners = 0;
+
+	server->owners[owners++] = 0;
+	server->owners[owners++] = getuid();
+	if (options->sudo_user)
+		server->owners[owners++] = *options->sudo_user;
+	server->guard.owners = (struct guard_users){ server->owners, owners };
+	server->guard.allowed = (struct guard_users){ options->users, options->users_len };
+	server->guard.public_metrics = options->public_metrics;
+	server->guard.hosts = options->hosts;
+	server->guard.origins = options->origins;
+}
+
 int server_open(struct server **ret, const struct server_options *options)
 {
 	const struct listen_policy policy = { options->token_file, options->tls_cert && options->tls_key,
@@ -188,13 +205,12 @@ int server_open(struct server **ret, const struct server_options *options)
 	server = calloc(1, sizeof(*server));
 	if (!server)
 		return fail(-ENOMEM, "server");
-	server->wake_fd = -1;
+	server->wake_fd = server->peers.fd = -1;
 	for (int i = 0; i < SERVER_DAEMONS; i++)
 		server->listen_fds[i] = server->epoll_fds[i] = -1;
 	server->options = *options;
 	server->loopback = address.loopback;
-	server->guard.hosts = options->hosts;
-	server->guard.origins = options->origins;
+	set_guard(server);
 	set_defaults(&server->options);
 	fit_descriptors(&server->options);
 	err = mhd_load(&server->mhd);
@@ -202,6 +218,8 @@ int server_open(struct server **ret, const struct server_options *options)
 	err = err ? err : listen_open(&address, options->listen, &server->listen_fds[SERVER_NET], &server->port);
 	if (!err && options->socket)
 		err = open_socket(server);
+	if (!err && server->loopback)
+		peer_open(&server->peers, server->listen_fds[SERVER_NET]);
 	err = err ? err : open_files(server);
 	if (err)
 		server_free(server);
@@ -253,10 +271,8 @@ static void wake_listeners(struct server *server)
 	for (struct conn *conn = server->first; conn; conn = conn->next) {
 		if (!conn->client || conn->phase != PHASE_LISTEN)
 			continue;
-		if (stream_dropped(conn->client) && conn->fd >= 0) {
-			shutdown(conn->fd, SHUT_RDWR);
-			conn->fd = -1;
-		}
+		if (stream_dropped(conn->client) && conn->fd >= 0)
+			conns_shut(conn);
 		if (conn->suspended && stream_ready(conn->client))
 			serving_resume(conn);
 	}
@@ -290,8 +306,7 @@ static void end_slow(struct server *server, uint64_t now)
 {
 	for (struct conn *conn = server->first; conn; conn = conn->next)
 		if (conn->deadline_ns && conn->deadline_ns <= now && conn->fd >= 0) {
-			shutdown(conn->fd, SHUT_RDWR);
-			conn->fd = -1;
+			conns_shut(conn);
 			server->counts.timeouts++;
 		}
 }
@@ -405,5 +420,6 @@ void server_free(struct server *server)
 	free(server->token);
 	if (server->wake_fd >= 0)
 		close(server->wake_fd);
+	peer_close(&server->peers);
 	free(server);
 }

@@ -8,19 +8,29 @@
 #define WICK_HTTP_SERVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct http_source;
 struct server;
 struct stream;
 
 struct server_options {
-	const char *listen;     /* ADDRESS:PORT */
+	/*
+	 * ADDRESS:PORT. On loopback root, the user whose process this is and those named here are answered; others, and
+	 * those of whom the kernel does not say who they are, have to show a token.
+	 */
+	const char *listen;
 	const char *socket;     /* path of a socket for this machine alone, without token and TLS; NULL: none */
 	const char *token_file; /* NULL: no token is asked for */
 	const char *tls_cert;   /* paths of PEM files; NULL: no TLS */
 	const char *tls_key;
-	bool insecure;            /* listen anywhere without these */
+	bool insecure;      /* listen anywhere without these */
+	const uid_t *users; /* that are answered on loopback too, without a token even if there is one */
+	size_t users_len;
+	const uid_t *sudo_user;   /* who had sudo start this: answered as well; NULL: nobody */
+	bool public_metrics;      /* /metrics, /healthz and /readyz answer everybody */
 	const char *const *hosts; /* see guard.h */
 	const char *const *origins;
 	const struct http_source *source;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What server.c, which has the loop, and serving.c, which has requests and answers, share. */
+/* What server.c, which has the loop, conns.c, which has connections, and serving.c, which has requests, share. */
 #ifndef WICK_HTTP_SERVER_PARTS_H
 #define WICK_HTTP_SERVER_PARTS_H
 
@@ -9,11 +9,13 @@
 #include "base/clock.h"
 #include "http/guard.h"
 #include "http/mhd.h"
+#include "http/peer.h"
 #include "http/route.h"
 #include "http/server.h"
 #include "http/work.h"
 
 #define SERVER_WAITING_MAX 64 /* requests that wait for the seconds they asked for */
+#define SERVER_OWNERS_MAX 3   /* root, the real user, and who asked sudo */
 
 struct stream;
 struct stream_client;
@@ -44,6 +46,7 @@ struct call {
 	struct server_counts counts; /* when it was asked for */
 	bool checked, ready;         /* ready: the reply is there */
 	bool preflight;
+	bool public; /* let in only because the path is for everybody */
 };
 
 struct conn {
@@ -56,7 +59,9 @@ struct conn {
 	uint64_t deadline_ns; /* 0: none */
 	int fd;
 	bool suspended;
-	bool local; /* by the socket of this machine */
+	enum guard_client who;
+	uid_t uid;  /* of a stranger */
+	bool guest; /* has not shown that it may ask anything */
 };
 
 /* For the network, and for this machine. */
@@ -66,6 +71,8 @@ struct server {
 	struct mhd mhd;
 	struct server_options options;
 	struct guard guard;
+	struct peer_lookup peers;
+	uid_t owners[SERVER_OWNERS_MAX];
 	char *token;
 	struct MHD_Daemon *daemons[SERVER_DAEMONS]; /* NULL: not there */
 	struct stream *stream;
@@ -88,12 +95,18 @@ static inline uint64_t server_now(void)
 }
 
 /* What libmicrohttpd calls: connections come and go, requests begin, come in pieces, and end. */
-void serving_connection(void *context, struct MHD_Connection *mhd, void **slot,
-			enum MHD_ConnectionNotificationCode code);
+void conns_notify(void *context, struct MHD_Connection *mhd, void **slot, enum MHD_ConnectionNotificationCode code);
 void *serving_begin(void *context, const char *uri, struct MHD_Connection *mhd);
 enum MHD_Result serving_request(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
 				const char *version, const char *data, size_t *data_len, void **slot);
 void serving_end(void *context, struct MHD_Connection *mhd, void **slot, enum MHD_RequestTerminationCode code);
+
+/* Until when it has to be done with this phase; 0: it has as long as it likes. */
+void conns_set_deadline(struct conn *conn, enum phase phase, unsigned ms);
+/* Ends it; the loop sees the end. */
+void conns_shut(struct conn *conn);
+/* Whether as many answers are made for those without a name as may be at a time. */
+bool conns_public_busy(const struct server *server);
 
 /* Lets it go on. */
 void serving_resume(struct conn *conn);

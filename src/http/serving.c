@@ -18,76 +18,7 @@
 #include "http/source.h"
 #include "http/stream.h"
 
-#define CROWD_MARGIN 16 /* connections that are kept free for those who come */
 #define STREAM_BLOCK 4096
-
-static void set_deadline(struct conn *conn, enum phase phase, unsigned ms)
-{
-	conn->phase = phase;
-	conn->deadline_ns = ms ? server_now() + ms * NS_PER_MS : 0;
-}
-
-/* ---- Connections ---- */
-
-/* Who has been idle for the longest makes room. Its end is seen by the loop. */
-static void make_room(struct server *server)
-{
-	if (server->counts.connections + CROWD_MARGIN < server->options.connections)
-		return;
-	for (struct conn *conn = server->first; conn; conn = conn->next)
-		if (conn->phase == PHASE_READ && conn->fd >= 0) {
-			shutdown(conn->fd, SHUT_RDWR);
-			conn->fd = -1;
-			server->counts.crowded_out++;
-			return;
-		}
-}
-
-/* By the socket that only its owner can connect to. */
-static bool is_local(int fd)
-{
-	struct sockaddr_storage address = { 0 };
-	socklen_t len = sizeof(address);
-
-	return fd >= 0 && !getsockname(fd, (struct sockaddr *)&address, &len) && address.ss_family == AF_UNIX;
-}
-
-static void add_connection(struct server *server, struct MHD_Connection *mhd, void **slot)
-{
-	const union MHD_ConnectionInfo *info = server->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct conn *conn = calloc(1, sizeof(*conn));
-
-	if (!conn)
-		return;
-	make_room(server);
-	conn->server = server;
-	conn->mhd = mhd;
-	conn->fd = info ? info->connect_fd : -1;
-	conn->local = is_local(conn->fd);
-	conn->prev = server->last;
-	*(server->last ? &server->last->next : &server->first) = conn;
-	server->last = conn;
-	server->counts.connections++;
-	set_deadline(conn, PHASE_READ, server->options.request_ms);
-	*slot = conn;
-}
-
-static void remove_connection(struct server *server, struct conn *conn)
-{
-	*(conn->prev ? &conn->prev->next : &server->first) = conn->next;
-	*(conn->next ? &conn->next->prev : &server->last) = conn->prev;
-	server->counts.connections--;
-	free(conn);
-}
-
-void serving_connection(void *context, struct MHD_Connection *mhd, void **slot,
-			enum MHD_ConnectionNotificationCode code)
-{
-	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		add_connection(context, mhd, slot);
-	else if (*slot)
-		remove_connection(context, *slot);
-}
 
 static struct conn *conn_of(struct server *server, struct MHD_Connection *mhd)
 {
@@ -135,7 +66,7 @@ void serving_end(void *context, struct MHD_Connection *mhd, void **slot, enum MH
 	if (!call)
 		return;
 	call->conn->call = NULL;
-	set_deadline(call->conn, PHASE_READ, server->options.idle_ms);
+	conns_set_deadline(call->conn, PHASE_READ, server->options.idle_ms);
 	query_free(&call->request.query);
 	buf_free(&call->request.body);
 	reply_free(&call->reply);
@@ -158,7 +89,7 @@ static const char *local_address(const struct conn *conn, char *text, size_t siz
 	socklen_t len = sizeof(address);
 	const void *bytes = &((struct sockaddr_in *)&address)->sin_addr;
 
-	if (conn->server->loopback || conn->local || conn->fd < 0 ||
+	if (conn->server->loopback || conn->who == GUARD_SOCKET || conn->fd < 0 ||
 	    getsockname(conn->fd, (struct sockaddr *)&address, &len))
 		return NULL;
 	if (address.ss_family == AF_INET6)
@@ -168,6 +99,9 @@ static const char *local_address(const struct conn *conn, char *text, size_t siz
 
 static void refuse(struct call *call, enum guard_verdict verdict)
 {
+	const char *hint = call->route && call->route->flags & ROUTE_METRICS
+				   ? "; --public-metrics opens this path to everybody"
+				   : "";
 	struct http_reply *reply = &call->reply;
 
 	call->conn->server->counts.refused++;
@@ -181,6 +115,18 @@ static void refuse(struct call *call, enum guard_verdict verdict)
 	case GUARD_BAD_ORIGIN:
 		reply_error(reply, 403,
 			    "pages from elsewhere may not ask this server: --allow-origin names those that may");
+		break;
+	case GUARD_NOT_ALLOWED:
+		reply_error(reply, 403,
+			    "this server answers root, the user who started it and those named with --allow-users: ask "
+			    "its administrator to name you, or for a token (--token-file)%s",
+			    hint);
+		break;
+	case GUARD_NOT_KNOWN:
+		reply_error(reply, 403,
+			    "which user this connection comes from cannot be told, as through a proxy or from another "
+			    "network name space: start the server with --token-file, and send the token%s",
+			    hint);
 		break;
 	default:
 		reply_error(reply, 401, "a token is needed: Authorization: Bearer TOKEN, or the form at /login");
@@ -196,14 +142,18 @@ static void guard_call(struct call *call, const char *method)
 {
 	struct server *server = call->conn->server;
 	char local[INET6_ADDRSTRLEN];
-	struct guard_request request = { .host = header_of(call, "Host"),
+	unsigned flags = call->route ? call->route->flags : 0;
+	struct guard_request request = { .client = call->conn->who,
+					 .host = header_of(call, "Host"),
 					 .origin = header_of(call, "Origin"),
 					 .authorization = header_of(call, "Authorization"),
 					 .cookie = header_of(call, "Cookie"),
 					 .fetch_site = header_of(call, "Sec-Fetch-Site"),
 					 .fetch_mode = header_of(call, "Sec-Fetch-Mode"),
 					 .local = local_address(call->conn, local, sizeof(local)),
-					 .open = call->route && call->route->flags & ROUTE_OPEN };
+					 .open = flags & ROUTE_OPEN,
+					 .login = flags & ROUTE_LOGIN,
+					 .metrics = flags & ROUTE_METRICS };
 	const char *accept = header_of(call, "Accept");
 	enum guard_verdict verdict;
 	bool cors;
@@ -212,12 +162,14 @@ static void guard_call(struct call *call, const char *method)
 		!strcmp(method, "OPTIONS") && request.origin && header_of(call, "Access-Control-Request-Method");
 	call->request.wants_page =
 		call->route && !strcmp(call->route->path, "/") && accept && strstr(accept, "text/html");
-	request.open |= call->conn->local;
 	verdict = guard_check(&server->guard, &request, &cors);
 	call->cors = cors ? request.origin : NULL;
 	call->preflight = request.preflight && cors && verdict == GUARD_OK;
-	if (verdict != GUARD_OK)
+	call->public = verdict == GUARD_PUBLIC;
+	if (verdict != GUARD_OK && verdict != GUARD_PUBLIC)
 		refuse(call, verdict);
+	else if (server->guard.token && guard_has_token(&server->guard, request.authorization, request.cookie))
+		call->conn->guest = false;
 }
 
 /* By its headers alone. Who may not ask is told nothing of what there is: that comes before the path. */
@@ -291,6 +243,8 @@ static void add_headers(struct call *call, struct MHD_Response *response)
 		mhd->add_response_header(response, "Set-Cookie", reply->cookie.data);
 	if (reply->status == 401)
 		mhd->add_response_header(response, "WWW-Authenticate", "Bearer");
+	if (call->conn->guest) /* who may ask nothing more holds nothing more */
+		mhd->add_response_header(response, "Connection", "close");
 	if (reply->status == 503)
 		mhd->add_response_header(response, "Retry-After", "1");
 	if (reply->name) {
@@ -334,7 +288,8 @@ static enum MHD_Result send_reply(struct call *call)
 							   body->data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 	if (response)
 		*body = (struct buf){ 0 };
-	set_deadline(call->conn, PHASE_SEND, server->options.send_ms);
+	conns_set_deadline(call->conn, PHASE_SEND,
+			   call->conn->guest ? server->options.request_ms : server->options.send_ms);
 	return queue(call, response);
 }
 
@@ -360,7 +315,7 @@ static void set_aside(struct server *server, struct call *call)
 {
 	bool wait = call->route->flags & ROUTE_WAIT && server->options.source->live;
 
-	set_deadline(call->conn, PHASE_WORK, 0);
+	conns_set_deadline(call->conn, PHASE_WORK, 0);
 	suspend(call->conn);
 	if (!wait) {
 		serving_work(server, call);
@@ -426,7 +381,7 @@ static enum MHD_Result start_stream(struct server *server, struct call *call)
 							     end_stream);
 	if (!response)
 		end_stream(conn);
-	set_deadline(conn, PHASE_LISTEN, 0);
+	conns_set_deadline(conn, PHASE_LISTEN, 0);
 	return queue(call, response);
 }
 
@@ -439,7 +394,7 @@ static void own_metrics(void *context, struct metrics *metrics)
 	metrics_one(metrics, "wick_http_connections", "gauge", "Connections that are open.", counts->connections);
 	metrics_one(metrics, "wick_http_requests_total", "counter", "Requests that were begun.",
 		    (double)counts->requests);
-	metrics_one(metrics, "wick_http_refused_total", "counter", "Requests with a wrong host, origin or token.",
+	metrics_one(metrics, "wick_http_refused_total", "counter", "Requests with a wrong host, origin, user or token.",
 		    (double)counts->refused);
 	metrics_one(metrics, "wick_http_timeouts_total", "counter", "Connections that were ended for being slow.",
 		    (double)counts->timeouts);
@@ -461,6 +416,10 @@ static enum MHD_Result dispatch(struct server *server, struct call *call)
 		return send_reply(call);
 	if (call->route->flags & ROUTE_STREAM)
 		return start_stream(server, call);
+	if (call->public && conns_public_busy(server)) {
+		reply_error(&call->reply, 503, "the server is busy: ask again");
+		return send_reply(call);
+	}
 	if (call->route->flags & ROUTE_WORK) {
 		set_aside(server, call);
 		return MHD_YES;

@@ -19,8 +19,6 @@
 #include "profile/profile.h"
 
 #define NO_STACK "[no stack]"
-#define ID_LEN 64       /* a container's full id */
-#define ID_SHORT_LEN 12 /* what is enough of it */
 
 struct tally_memory {
 	struct intern *functions; /* "name;module": neither holds a semicolon */
@@ -145,11 +143,6 @@ static int name_frames(struct tally *tally)
 	return 0;
 }
 
-static bool is_id(const char *text, size_t len)
-{
-	return len == ID_LEN && strspn(text, "0123456789abcdef") == ID_LEN;
-}
-
 static void add_label(const struct tally *tally, uint32_t set, const char *key, struct buf *out)
 {
 	while (set) {
@@ -160,7 +153,7 @@ static void add_label(const struct tally *tally, uint32_t set, const char *key, 
 		profile_label(tally->profile, set, &rest, &name, &value);
 		text = profile_text(tally->profile, value, &len);
 		if (len && !strcmp(profile_text(tally->profile, name, NULL), key)) {
-			text_escape(out, text, is_id(text, len) ? ID_SHORT_LEN : len, ";");
+			text_escape(out, text, text_label_len(text, len), ";");
 			return;
 		}
 		set = rest;

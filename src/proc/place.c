@@ -2,13 +2,15 @@
 /*
  * Reads a cgroup path as systemd, the container runtimes and Kubernetes write them. Each component is looked at by
  * itself, from the root down, with the one above it; the innermost container and the innermost unit win. Anyone may
- * make a cgroup with any name: what has no known form gives nothing, and what does not fit its field is not cut but
- * left out.
+ * make a cgroup with any name where root has left him a part of the tree: what users named is kept apart from what
+ * root named, and carries its user. What has no known form gives nothing, and what does not fit its field is not cut
+ * but left out.
  */
 #include "proc/place.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SHORT_ID 12
@@ -45,9 +47,10 @@ static bool take_suffix(struct word *word, const char *suffix)
 	return true;
 }
 
+/* Unescaped text may hold what a component cannot: a '/' would make a user's name of it. */
 static bool copy(struct word word, char *ret, size_t size)
 {
-	if (!word.len || word.len >= size || memchr(word.text, 0, word.len))
+	if (!word.len || word.len >= size || memchr(word.text, 0, word.len) || memchr(word.text, '/', word.len))
 		return false;
 	memcpy(ret, word.text, word.len);
 	ret[word.len] = 0;
@@ -300,36 +303,71 @@ static struct word next_component(struct word *rest)
 	return word;
 }
 
-void place_of(const char *cgroup_path, size_t len, struct place *ret)
+/* ---- Whose words ---- */
+
+/* "UID/NAME", or nothing where that does not fit. */
+static void mark(const char *name, uint32_t owner, char *ret, size_t size)
+{
+	if (*name && (size_t)snprintf(ret, size, "%u/%s", (unsigned int)owner, name) >= size)
+		*ret = 0;
+}
+
+/* Adds what a user named to what root did. */
+static void add_users(struct place *place, const struct place *theirs, uint32_t owner)
+{
+	mark(theirs->unit, owner, place->user_unit, sizeof(place->user_unit));
+	if (!*place->pod)
+		mark(theirs->pod, owner, place->pod, sizeof(place->pod));
+	if (*place->container)
+		return;
+	mark(theirs->container, owner, place->container, sizeof(place->container));
+	if (*place->container)
+		memcpy(place->runtime, theirs->runtime, sizeof(place->runtime));
+}
+
+void place_named(const char *cgroup_path, size_t len, const struct place_names *names, struct place *ret)
 {
 	struct word rest = { cgroup_path ? cgroup_path : "", cgroup_path ? len : 0 }, word, parent = { "", 0 };
+	struct place theirs = { 0 };
+	const char *path = rest.text;
 	bool ecs = false, pods = false;
 
 	*ret = (struct place){ 0 };
 	take_suffix(&rest, " (deleted)");
 	for (unsigned int i = 0; i < COMPONENTS_MAX; i++, parent = word) {
+		struct place *into;
+
 		word = next_component(&rest);
-		if (!word.len)
+		into = (size_t)(word.text - path) < names->root_len ? ret : &theirs;
+		if (!word.len || (into == &theirs && names->owner == PLACE_UNKNOWN))
 			break;
 		ecs = ecs || equals(word, "ecs");
 		pods = pods || equals(word, "kubepods") || equals(word, "kubepods.slice");
-		if (take_pod(ret, word))
+		if (take_pod(into, word))
 			continue;
-		if (take_container(ret, word, parent, ecs ? "ecs" : pods ? "kubernetes" : ""))
+		if (take_container(into, word, parent, ecs ? "ecs" : pods ? "kubernetes" : ""))
 			continue;
 		if (is_unit(word))
-			copy(word, ret->unit, sizeof(ret->unit));
+			copy(word, into->unit, sizeof(into->unit));
 	}
+	add_users(ret, &theirs, names->owner);
+}
+
+void place_of(const char *cgroup_path, size_t len, struct place *ret)
+{
+	place_named(cgroup_path, len, &(struct place_names){ .root_len = len, .owner = PLACE_UNKNOWN }, ret);
 }
 
 void place_short(const char *container, char *ret, size_t size)
 {
+	const char *slash = strchr(container, '/');
+	const char *name = slash ? slash + 1 : container;
 	struct word word = { container, strlen(container) };
 
 	if (!size)
 		return;
-	if (is_id(word))
-		word.len = SHORT_ID;
+	if (is_id((struct word){ name, strlen(name) }))
+		word.len = (size_t)(name - container) + SHORT_ID;
 	if (word.len >= size)
 		word.len = size - 1;
 	memcpy(ret, word.text, word.len);

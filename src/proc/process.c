@@ -11,13 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "bpf/wire.h"
 #include "proc/cputimes.h"
-#include "proc/place.h"
 
 #define PROC_TEXT ((size_t)1 << 20)
 
@@ -47,13 +48,34 @@ static const char *stat_field(const struct buf *stat, int wanted)
 	return at ? at + 1 : NULL;
 }
 
-bool process_is(uint32_t pid, uint64_t start)
+uint64_t process_start(uint32_t pid)
 {
-	const uint64_t tick = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 	autobuf struct buf stat = { 0 };
 	const char *begun = read_proc(pid, "stat", &stat) ? NULL : stat_field(&stat, 22);
 
-	return begun && strtoull(begun, NULL, 10) == start / tick;
+	return begun ? strtoull(begun, NULL, 10) : 0;
+}
+
+bool process_is(uint32_t pid, uint64_t start)
+{
+	const uint64_t tick = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t begun = process_start(pid);
+
+	return begun && begun == start / tick;
+}
+
+uint64_t process_user(uint32_t pid)
+{
+	autobuf struct buf text = { 0 };
+	char path[64];
+	struct stat own, its;
+	const char *line;
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/user", pid);
+	if (!stat(path, &its) && !stat("/proc/self/ns/user", &own) && its.st_ino != own.st_ino)
+		return WIRE_USER_NAMESPACE(its.st_ino);
+	line = read_proc(pid, "status", &text) || !text.len ? NULL : strstr(text.data, "\nUid:");
+	return line ? strtoull(line + strlen("\nUid:"), NULL, 10) : WIRE_USER_NAMESPACE(0);
 }
 
 int process_load(uint32_t pid, struct process_load *ret)
@@ -106,39 +128,9 @@ int process_comm(uint32_t pid, struct buf *ret)
 	return err ? err : ret->len ? 0 : -ENODATA;
 }
 
-/* How much a path tells: the container, or the unit, or at least something. */
-static int worth(const char *path, size_t len)
+int process_cgroups(uint32_t pid, struct buf *ret)
 {
-	struct place place;
-
-	place_of(path, len, &place);
-	return *place.container ? 3 : *place.unit ? 2 : len > 1;
-}
-
-/* Each hierarchy has a line, and only some of them are used for units and containers: the one that tells most. */
-int process_cgroup(uint32_t pid, struct buf *ret)
-{
-	autobuf struct buf text = { 0 };
-	const char *line, *best = NULL;
-	size_t best_len = 0;
-	int err = read_proc(pid, "cgroup", &text), most = -1;
-
-	if (err)
-		return err;
-	if (!text.len)
-		return -ENOENT;
-	for (line = text.data; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		const char *path = line + strcspn(line, "/\n");
-		size_t len = strcspn(path, "\n");
-
-		if (len && worth(path, len) > most) {
-			most = worth(path, len);
-			best = path;
-			best_len = len;
-		}
-	}
-	buf_add(ret, best, best_len);
-	return best_len ? buf_error(ret) : -ENOENT;
+	return read_proc(pid, "cgroup", ret);
 }
 
 int machine_times(struct machine_times *ret)

@@ -11,8 +11,14 @@ struct buf;
 
 bool process_exists(uint32_t pid);
 
+/* When the process or thread began, in ticks of the user's clock since boot; 0 if it is gone. */
+uint64_t process_start(uint32_t pid);
+
 /* Whether the process that has the pid now began at `start` (ns since boot), as exactly as /proc tells. */
 bool process_is(uint32_t pid, uint64_t start);
+
+/* Whose budget is charged for it, as far as /proc tells: see WIRE_USER_ROOT. */
+uint64_t process_user(uint32_t pid);
 
 /* How busy it is: whether its first thread runs at this moment, and its CPU time in thousandths of its life. */
 struct process_load {
@@ -27,8 +33,8 @@ int process_exe(uint32_t pid, struct buf *ret);
 /* The name of its first thread. */
 int process_comm(uint32_t pid, struct buf *ret);
 
-/* Its path in the cgroup tree: of the hierarchies it is in, the one that says most. */
-int process_cgroup(uint32_t pid, struct buf *ret);
+/* Its paths in the cgroup hierarchies, one a line: "NUMBER:CONTROLLERS:PATH". */
+int process_cgroups(uint32_t pid, struct buf *ret);
 
 /* Microseconds that the CPUs have spent since boot, all together. */
 struct machine_times {

@@ -26,8 +26,6 @@
 #define UNNAMED "[unnamed]"
 #define NO_STACK_KIND "no stack"
 #define NO_MODULE "-"
-#define ID_LENGTH 64    /* hexadecimal digits of a container's id, */
-#define ID_SHORT 12     /* of which people write so many */
 #define LEFT (1u << 31) /* of a node: something of its stack is not hidden */
 
 enum answer { UNKNOWN, NO, YES };
@@ -282,11 +280,6 @@ bool judge_hides(const struct judge *judge, uint32_t frame)
 
 /* ---- Who ran ---- */
 
-static bool is_id(const char *text, size_t len)
-{
-	return len == ID_LENGTH && strspn(text, "0123456789abcdef") == ID_LENGTH;
-}
-
 /* Of memory for the text there is enough, or it is not the one. */
 static bool matches_string(const struct judge *judge, const struct term *term, uint32_t string)
 {
@@ -306,9 +299,10 @@ static bool matches_string(const struct judge *judge, const struct term *term, u
 		return false;
 	if (matches(term, text.data))
 		return true;
-	if (!label || !is_id(text.data, text.len - 1))
+	len = text_label_len(text.data, text.len - 1);
+	if (!label || len == text.len - 1)
 		return false;
-	text.data[ID_SHORT] = '\0';
+	text.data[len] = '\0';
 	return matches(term, text.data);
 }
 

@@ -19,6 +19,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
+#include "base/outpath.h"
+#include "base/rights.h"
 #include "store/bundle.h"
 #include "store/dict.h"
 #include "store/parts.h"
@@ -63,16 +65,25 @@ static const char *const steps[STORE_VERSION - STORE_OLDEST + 1] = {
 	" UNION ALL SELECT 'events', count(*), coalesce(sum(bytes), 0) FROM event;",
 };
 
-static int open_folder(const char *folder, bool read_only)
+/* The folder may be a link, what is in it may not: *ret is where it leads to. */
+static int open_folder(const char *folder, bool read_only, char **ret)
 {
 	struct stat info;
+	int err = 0;
 
-	if (!read_only && mkdir(folder, 0700) && errno != EEXIST)
-		return fail(-errno, "making '%s'", folder);
-	if (stat(folder, &info))
+	if (read_only)
+		*ret = realpath(folder, NULL);
+	else
+		err = outpath_folder(ret, folder, 0700, "store");
+	if (err)
+		return err;
+	if (!*ret || stat(*ret, &info))
 		return fail(-errno, "store '%s'", folder);
 	if (!S_ISDIR(info.st_mode))
 		return fail(-ENOTDIR, "store '%s'", folder);
+	if (!read_only && info.st_uid != rights_user()) /* SQLite as root would give files to that user */
+		return fail_plain(-EPERM, "store '%s': the folder belongs to user %u: use another folder", folder,
+				  info.st_uid);
 	if (!read_only && (info.st_mode & 077))
 		return fail_plain(-EPERM, "store '%s': others may enter the folder: make it private with chmod 700",
 				  folder);
@@ -205,11 +216,7 @@ int store_open(struct store **ret, const struct store_options *options)
 		return fail(-ENOMEM, "store");
 	store->options = *options;
 	store->lock = -1;
-	err = open_folder(options->folder, options->read_only);
-	if (!err) {
-		folder = realpath(options->folder, NULL); /* the folder may be a link, what is in it may not */
-		err = folder ? 0 : fail(-errno, "store '%s'", options->folder);
-	}
+	err = open_folder(options->folder, options->read_only, &folder);
 	if (!err && !options->read_only)
 		err = take_lock(store, folder);
 	err = err ? err : open_database(store, folder);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Demangling through libiberty. In: a symbol's name as it stands in a file of anybody's making. Out: the name for
- * people. Invariant: at most NAME_MAX_LEN bytes are appended, and time and stack are bounded by the length of the name,
- * whatever it says: a few hundred bytes can describe a name longer than memory.
+ * people, and what it cost. Invariant: at most NAME_MAX_LEN bytes are appended, and time and stack are bounded by the
+ * length of the name, whatever it says: a few hundred bytes can describe a name longer than memory. No more of it is
+ * printed than is kept.
  */
 #include "sym/demangle.h"
 
@@ -13,26 +14,31 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "sym/cplus.h"
 
 #define NAME_MAX_LEN ((size_t)16 << 10)
 #define CUT "\xe2\x80\xa6" /* … */
-/*
- * libiberty's own limit on recursion also refuses names of 1,024 bytes and more, which C++ programs do have. Above
- * that, the length itself is the limit: 8 KiB of the deepest nesting take less than 2 MB of stack.
- */
-#define GUARDED_MAX 1000
 #define CPLUS_MAX 8192
 #define RUST_MAX 16384
 #define D_MAX 2048
 #define D_WORK_MAX (1u << 20)
-#define PIECES_MAX (1u << 18) /* that one name may be printed in */
+#define PIECES_MAX (2 * NAME_MAX_LEN) /* that one name may be printed in; empty ones are printed as well */
 #define SUFFIXES_MAX 8
+#define STEPS_PER_BYTE 2
 
-/* Takes the pieces of a name. When there is no end to them, leaves the demangler by the way it was entered. */
+/* A name on its way. */
+struct job {
+	struct buf *out;
+	bool full;
+	uint64_t steps;
+};
+
+/* Takes the pieces of a name. When there are enough, leaves the demangler by the way it was entered. */
 struct printer {
-	struct buf *out; /* NULL: only to see whether it comes to an end */
+	struct buf *out;
 	size_t len;
 	unsigned int pieces;
+	void *memory; /* that it needs meanwhile */
 	jmp_buf enough;
 };
 
@@ -40,35 +46,21 @@ static void print_piece(const char *piece, size_t len, void *opaque)
 {
 	struct printer *printer = opaque;
 
-	if (printer->out && printer->len < NAME_MAX_LEN)
-		buf_add(printer->out, piece, len > NAME_MAX_LEN ? NAME_MAX_LEN : len);
+	buf_add(printer->out, piece, len > NAME_MAX_LEN ? NAME_MAX_LEN : len);
 	printer->len += len;
-	if (++printer->pieces > PIECES_MAX)
+	if (printer->len > NAME_MAX_LEN || ++printer->pieces > PIECES_MAX)
 		longjmp(printer->enough, 1);
 }
 
-typedef int demangler(const char *, int, demangle_callbackref, void *);
-
-static bool run(demangler *call, const char *name, int options, struct buf *out)
+static bool demangle_cplus(struct job *job, const char *name, size_t len, bool full)
 {
-	struct printer printer = { .out = out };
+	struct printer printer = { .out = job->out };
+	volatile bool good = true;
 
-	if (setjmp(printer.enough))
-		return false;
-	return call(name, options, print_piece, &printer) && printer.len;
-}
-
-/* Without the parameters libiberty does not look at the end of the name: first see whether it is right to its end. */
-static bool demangle_cplus(const char *name, size_t len, bool full, struct buf *out)
-{
-	int options = DMGL_ANSI | (len > GUARDED_MAX ? DMGL_NO_RECURSE_LIMIT : 0);
-
-	if (len > CPLUS_MAX)
-		return false;
-	if (full)
-		return run(cplus_demangle_v3_callback, name, options | DMGL_PARAMS, out);
-	return run(cplus_demangle_v3_callback, name, options | DMGL_PARAMS, NULL) &&
-	       run(cplus_demangle_v3_callback, name, options, out);
+	if (!setjmp(printer.enough))
+		good = cplus_print(name, len, full, print_piece, &printer, &printer.memory, &job->steps);
+	free(printer.memory);
+	return good && printer.len;
 }
 
 /* The offset in a thunk's name: h or v, and one number or two, each ended by a bar. Its length; 0 if it is none. */
@@ -89,7 +81,7 @@ static size_t call_offset(const char *text)
 }
 
 /* libiberty leaves parameters out of a function's name, but not out of a thunk's to that function. */
-static bool demangle_thunk(const char *name, size_t len, struct buf *out)
+static bool demangle_thunk(struct job *job, const char *name, size_t len)
 {
 	static const char before[] = "_Z";
 	size_t at = strlen("_ZT");
@@ -97,9 +89,9 @@ static bool demangle_thunk(const char *name, size_t len, struct buf *out)
 
 	if (strncmp(name, "_ZT", at) || len > CPLUS_MAX || (name[at] != 'h' && name[at] != 'v' && name[at] != 'c'))
 		return false;
-	buf_adds(out, name[at] == 'h'   ? "non-virtual thunk to "
-		      : name[at] == 'v' ? "virtual thunk to "
-					: "covariant return thunk to ");
+	buf_adds(job->out, name[at] == 'h'   ? "non-virtual thunk to "
+			   : name[at] == 'v' ? "virtual thunk to "
+					     : "covariant return thunk to ");
 	if (name[at] == 'c') {
 		size_t first = call_offset(name + ++at);
 
@@ -112,19 +104,25 @@ static bool demangle_thunk(const char *name, size_t len, struct buf *out)
 		return false;
 	memcpy(copy, name + at, len - at + 1);
 	memcpy(copy, before, strlen(before));
-	return demangle_cplus(copy, len - at, false, out);
+	return demangle_cplus(job, copy, len - at, false);
 }
 
-static bool demangle_rust(const char *name, size_t len, bool full, struct buf *out)
+static bool demangle_rust(struct job *job, const char *name, size_t len)
 {
-	return len <= RUST_MAX && run(rust_demangle_callback, name, full ? DMGL_VERBOSE : 0, out);
+	struct printer printer = { .out = job->out };
+
+	if (len > RUST_MAX)
+		return false;
+	if (setjmp(printer.enough))
+		return true;
+	return rust_demangle_callback(name, job->full ? DMGL_VERBOSE : 0, print_piece, &printer) && printer.len;
 }
 
 /*
  * No more than the work that a D name can ask for: each of its back references, a 'Q' and a number in base 26 that ends
  * in a small letter, may stand for all that is between its target and itself.
  */
-static bool d_is_cheap(const char *name, size_t len)
+static bool d_is_cheap(const char *name, size_t len, uint64_t *steps)
 {
 	uint32_t work[D_MAX + 1];
 
@@ -144,6 +142,7 @@ static bool d_is_cheap(const char *name, size_t len)
 		if (work[i + 1] > D_WORK_MAX)
 			return false;
 	}
+	*steps += work[len];
 	return true;
 }
 
@@ -163,15 +162,15 @@ static size_t d_short_len(const char *name)
 	return len;
 }
 
-static bool demangle_d(const char *name, size_t len, bool full, struct buf *out)
+static bool demangle_d(struct job *job, const char *name, size_t len)
 {
-	char *text = len <= D_MAX && d_is_cheap(name, len) ? dlang_demangle(name, 0) : NULL;
+	char *text = len <= D_MAX && d_is_cheap(name, len, &job->steps) ? dlang_demangle(name, 0) : NULL;
 	size_t shown;
 
 	if (!text)
 		return false;
-	shown = full ? strlen(text) : d_short_len(text);
-	buf_add(out, text, shown > NAME_MAX_LEN ? NAME_MAX_LEN + 1 : shown);
+	shown = job->full ? strlen(text) : d_short_len(text);
+	buf_add(job->out, text, shown > NAME_MAX_LEN ? NAME_MAX_LEN + 1 : shown);
 	free(text);
 	return shown > 0;
 }
@@ -196,25 +195,25 @@ static void take_back(struct buf *out, size_t len)
 	}
 }
 
-static bool demangle_any(const char *name, size_t len, bool full, struct buf *out)
+static bool demangle_any(struct job *job, const char *name, size_t len)
 {
-	size_t before = out->len;
+	size_t before = job->out->len;
 
 	if (len < 3 || name[0] != '_')
 		return false;
 	switch (name[1]) {
 	case 'R':
-		return demangle_rust(name, len, full, out);
+		return demangle_rust(job, name, len);
 	case 'Z':
-		if (is_old_rust(name, len) && demangle_rust(name, len, full, out))
+		if (is_old_rust(name, len) && demangle_rust(job, name, len))
 			return true;
-		take_back(out, before);
-		if (!full && demangle_thunk(name, len, out))
+		take_back(job->out, before);
+		if (!job->full && demangle_thunk(job, name, len))
 			return true;
-		take_back(out, before);
-		return demangle_cplus(name, len, full, out);
+		take_back(job->out, before);
+		return demangle_cplus(job, name, len, job->full);
 	case 'D':
-		return demangle_d(name, len, full, out);
+		return demangle_d(job, name, len);
 	default:
 		return false;
 	}
@@ -280,9 +279,9 @@ static void limit(struct buf *out, size_t from)
 }
 
 /* name[0..len) without what compilers add; false if it is not mangled, or not rightly. */
-static bool demangle_part(const char *name, size_t len, bool full, struct buf *out)
+static bool demangle_part(struct job *job, const char *name, size_t len)
 {
-	size_t before = out->len, mangled = len;
+	size_t before = job->out->len, mangled = len;
 	char copy[NAME_MAX_LEN + 1];
 	const char *dot = NULL;
 
@@ -293,22 +292,25 @@ static bool demangle_part(const char *name, size_t len, bool full, struct buf *o
 		mangled = (size_t)(dot - name);
 	memcpy(copy, name, mangled);
 	copy[mangled] = '\0';
-	if (!demangle_any(copy, mangled, full, out)) {
-		take_back(out, before);
+	if (!demangle_any(job, copy, mangled)) {
+		take_back(job->out, before);
 		return false;
 	}
 	if (dot)
-		buf_addf(out, " [clone %.*s]", (int)(len - mangled), dot);
+		buf_addf(job->out, " [clone %.*s]", (int)(len - mangled), dot);
 	return true;
 }
 
-void demangle(struct buf *out, const char *name, enum symbols_demangle mode)
+uint64_t demangle(struct buf *out, const char *name, enum symbols_demangle mode)
 {
 	size_t before = out->len, len = strnlen(name, NAME_MAX_LEN + 1);
+	struct job job = { .out = out, .full = mode == DEMANGLE_FULL };
 
 	if (mode != DEMANGLE_NO && len <= NAME_MAX_LEN)
 		len = fold(name, len);
-	if (mode == DEMANGLE_NO || len > NAME_MAX_LEN || !demangle_part(name, len, mode == DEMANGLE_FULL, out))
+	if (mode == DEMANGLE_NO || len > NAME_MAX_LEN || !demangle_part(&job, name, len))
 		buf_add(out, name, len);
+	job.steps += (len + (out->len - before)) * STEPS_PER_BYTE;
 	limit(out, before);
+	return job.steps;
 }

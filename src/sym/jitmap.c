@@ -2,7 +2,8 @@
 /*
  * Reads perf maps ("START SIZE name" in lines) and jitdump files into ranges that do not overlap: where two entries do,
  * the later one holds. The target writes these files, perhaps while they are read, and may write anything: the file is
- * read through a window, entries and names are bounded, and what makes no sense is passed over.
+ * read through a window, entries and names are bounded, what makes no sense is passed over, and the numbers by which
+ * code is known are hashed with a key, so that nobody can choose ones that collide.
  */
 #include "sym/jitmap.h"
 
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/index.h"
 #include "base/map.h"
 
 #define FILE_MAX ((uint64_t)256 << 20)
@@ -22,6 +24,7 @@
 #define NAME_LEN_MAX 4096 /* a longer name is cut */
 #define RECORDS_MAX (1 << 22)
 #define WINDOW 65536
+#define GLANCE 8192 /* read of a place that is not right behind what was read: most of what follows may be code */
 
 #define DUMP_MAGIC 0x4A695444u
 #define DUMP_MAGIC_SWAPPED 0x4454694Au
@@ -63,6 +66,24 @@ struct source {
 	size_t window_len;
 };
 
+/* Reads what is at an offset into the window, up to `want` bytes. */
+static int source_read(struct source *source, uint64_t offset, size_t want)
+{
+	source->window_at = offset;
+	source->window_len = 0;
+	while (source->window_len < want) {
+		ssize_t got = pread(source->fd, source->window + source->window_len, want - source->window_len,
+				    (off_t)(offset + source->window_len));
+
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (!got)
+			break;
+		source->window_len += got > 0 ? (size_t)got : 0;
+	}
+	return 0;
+}
+
 /* The bytes from `offset` on: how many there are, at most `want`, which is at most the window. Or -errno. */
 static ssize_t source_at(struct source *source, uint64_t offset, size_t want, const char **ret)
 {
@@ -74,18 +95,11 @@ static ssize_t source_at(struct source *source, uint64_t offset, size_t want, co
 	}
 	if (offset < source->window_at || offset - source->window_at > source->window_len ||
 	    source->window_len - (offset - source->window_at) < want) {
-		source->window_at = offset;
-		source->window_len = 0;
-		while (source->window_len < WINDOW) {
-			ssize_t got = pread(source->fd, source->window + source->window_len,
-					    WINDOW - source->window_len, (off_t)(offset + source->window_len));
+		bool behind = offset - source->window_at <= source->window_len;
+		int err = source_read(source, offset, behind || want > GLANCE ? WINDOW : GLANCE);
 
-			if (got < 0 && errno != EINTR)
-				return -errno;
-			if (!got)
-				break;
-			source->window_len += got > 0 ? (size_t)got : 0;
-		}
+		if (err)
+			return err;
 	}
 	*ret = source->window + (offset - source->window_at);
 	offset = source->window_len - (offset - source->window_at);
@@ -259,8 +273,19 @@ static uint64_t u64_at(const char *at)
 	return value;
 }
 
+/* The entries of codes by their numbers. */
+struct codes {
+	struct map entries;
+	uint64_t seed[2];
+};
+
+static uint64_t key_of(const struct codes *codes, uint64_t number)
+{
+	return index_mix(number ^ codes->seed[0], codes->seed[1]);
+}
+
 /* pid, tid, vma, address, size, number of the code; name with NUL; the code itself. */
-static int add_load(struct jitmap *map, struct map *codes, const char *body, size_t len)
+static int add_load(struct jitmap *map, struct codes *codes, const char *body, size_t len)
 {
 	const char *name = body + LOAD_FIXED, *end;
 	uint64_t *slot;
@@ -275,7 +300,7 @@ static int add_load(struct jitmap *map, struct map *codes, const char *body, siz
 	err = add_named(map, u64_at(body + 16), u64_at(body + 24), name, end ? (size_t)(end - name) : NAME_LEN_MAX);
 	if (err || map->count == count)
 		return err;
-	slot = map_put(codes, u64_at(body + 32));
+	slot = map_put(&codes->entries, key_of(codes, u64_at(body + 32)));
 	if (!slot)
 		return -ENOMEM;
 	*slot = count;
@@ -283,21 +308,21 @@ static int add_load(struct jitmap *map, struct map *codes, const char *body, siz
 }
 
 /* pid, tid, vma, old address, new address, size, number of the code. */
-static int add_move(struct jitmap *map, const struct map *codes, const char *body, size_t len)
+static int add_move(struct jitmap *map, const struct codes *codes, const char *body, size_t len)
 {
 	const struct entry *entry;
 	const uint64_t *slot;
 
 	if (len < MOVE_FIXED)
 		return 0;
-	slot = map_get(codes, u64_at(body + 40));
+	slot = map_get(&codes->entries, key_of(codes, u64_at(body + 40)));
 	if (!slot)
 		return 0;
 	entry = &map->entries[*slot];
 	return add_entry(map, u64_at(body + 24), u64_at(body + 32), entry->name, entry->len);
 }
 
-static int read_records(struct jitmap *map, struct source *source, struct map *codes)
+static int read_records(struct jitmap *map, struct source *source, struct codes *codes)
 {
 	const char *bytes;
 	uint64_t at;
@@ -333,10 +358,12 @@ static int read_records(struct jitmap *map, struct source *source, struct map *c
 
 static int read_dump(struct jitmap *map, struct source *source)
 {
-	struct map codes = { 0 };
-	int err = read_records(map, source, &codes);
+	struct codes codes = { 0 };
+	int err;
 
-	map_free(&codes);
+	index_seed(codes.seed);
+	err = read_records(map, source, &codes);
+	map_free(&codes.entries);
 	return err;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "elf/debugdata.h"
 #include "elf/debuglink.h"
@@ -24,7 +25,8 @@
 #define START_MAX 64                    /* bytes of _start where nothing says how long it is */
 #define NAME_LEN_MAX ((size_t)16 << 10) /* of a name that is not demangled */
 #define SOURCE_LEN_MAX 4096
-#define DYNAMIC_MAX 1024 /* entries looked at */
+#define DYNAMIC_MAX 1024    /* entries looked at */
+#define QUESTION_STEPS 4096 /* that an address may cost on top of what its file may */
 
 struct symbols {
 	struct symbols_options options;
@@ -35,13 +37,13 @@ struct symbols {
 	size_t packed_len;
 	struct table *table;
 	struct ehframe *frames;
+	struct plt *plt;
 	struct gopclntab *go;
 	struct debuginfo *info;
 	bool indexed; /* table, packed and frames are as they should be */
 	bool info_tried;
 	bool has_start; /* the entry point is _start */
 	const char *reason;
-	uint64_t stubs_start, stubs_end;
 	struct buf text;   /* of the last answer */
 	const char *known; /* a symbol's name as it stands in the file, and for people: most questions come in groups */
 	struct buf known_text;
@@ -132,10 +134,12 @@ static void forget_index(struct symbols *symbols)
 {
 	table_free(symbols->table);
 	ehframe_free(symbols->frames);
+	plt_free(symbols->plt);
 	image_free(symbols->packed);
 	free(symbols->packed_bytes);
 	symbols->table = NULL;
 	symbols->frames = NULL;
+	symbols->plt = NULL;
 	symbols->packed = NULL;
 	symbols->packed_bytes = NULL;
 	symbols->packed_len = 0;
@@ -287,7 +291,9 @@ static bool index_file(struct symbols *symbols)
 		return false;
 	}
 	fill_table(symbols);
-	plt_range(symbols->image, &symbols->stubs_start, &symbols->stubs_end);
+	err = plt_open(&symbols->plt, symbols->image);
+	if (err && err != -ENODATA)
+		symbols->reason = reason_of(err, NULL);
 	err = ehframe_open(&symbols->frames, symbols->image);
 	if (err && err != -ENODATA)
 		symbols->reason = reason_of(err, NULL);
@@ -302,20 +308,28 @@ struct function {
 	uint64_t start;
 };
 
+/* As it is, where demangling has cost all that the file may. */
+static void add_demangled(struct symbols *symbols, const char *name)
+{
+	struct budget *budget = image_budget(symbols->image);
+
+	budget_spend(budget, demangle(&symbols->text, name, budget->spent ? DEMANGLE_NO : symbols->options.demangle));
+}
+
 /* The version that linkers write behind a name is not part of it: memcpy@@GLIBC_2.14 */
 static void add_name(struct symbols *symbols, const char *name)
 {
-	const char *at = strchr(name, '@');
-	size_t len = at && at > name ? (size_t)(at - name) : strnlen(name, NAME_LEN_MAX + 1);
+	size_t len = strnlen(name, NAME_LEN_MAX + 1);
+	const char *at = memchr(name, '@', len);
 	autobuf struct buf copy = { 0 };
 
 	if (!at || at == name) {
-		demangle(&symbols->text, name, symbols->options.demangle);
+		add_demangled(symbols, name);
 		return;
 	}
-	buf_add(&copy, name, len > NAME_LEN_MAX ? NAME_LEN_MAX : len);
+	buf_add(&copy, name, (size_t)(at - name));
 	if (!buf_error(&copy))
-		demangle(&symbols->text, copy.data, symbols->options.demangle);
+		add_demangled(symbols, copy.data);
 }
 
 static void add_symbol(struct symbols *symbols, const char *name)
@@ -344,8 +358,7 @@ static bool find_stub(struct symbols *symbols, uint64_t address, struct function
 {
 	struct plt_stub stub;
 
-	if (address < symbols->stubs_start || address >= symbols->stubs_end ||
-	    !plt_find(symbols->image, address, &stub))
+	if (!symbols->plt || !plt_find(symbols->plt, address, &stub))
 		return false;
 	ret->start = stub.start;
 	if (stub.name) {
@@ -492,7 +505,9 @@ static void answer_dwarf(struct symbols *symbols, uint64_t address, size_t max, 
 			answer->name[at] = name;
 			answer->start[at] = answer->start[0];
 		}
-		answer->source[at] = list[i].source ? add_source(symbols, list[i].source, strlen(list[i].source)) : 0;
+		answer->source[at] =
+			list[i].source ? add_source(symbols, list[i].source, strnlen(list[i].source, SOURCE_LEN_MAX))
+				       : 0;
 		answer->line[at] = symbols->options.lines ? list[i].line : 0;
 	}
 	answer->len = len - from;
@@ -529,6 +544,7 @@ size_t symbols_find(struct symbols *symbols, uint64_t offset, struct symbol_name
 	if (!max || !image_offset_to_address(symbols->image, offset, &address) ||
 	    !image_executable(symbols->image, address))
 		return 0;
+	budget_grant(image_budget(symbols->image), QUESTION_STEPS);
 	answer.len = 0;
 	if (symbols->go)
 		answer_go(symbols, address, max, &answer);
@@ -548,6 +564,8 @@ const char *symbols_reason(struct symbols *symbols)
 {
 	if (!symbols->go)
 		index_file(symbols);
+	if (!symbols->reason && image_budget(symbols->image)->spent)
+		symbols->reason = "too_complex";
 	return symbols->reason;
 }
 
@@ -566,5 +584,6 @@ size_t symbols_memory(const struct symbols *symbols)
 
 	bytes += symbols->table ? table_memory(symbols->table) : 0;
 	bytes += symbols->frames ? ehframe_memory(symbols->frames) : 0;
+	bytes += symbols->plt ? plt_memory(symbols->plt) : 0;
 	return bytes + (symbols->info ? debuginfo_memory(symbols->info) : 0);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "elf/image.h"
 
 #define SYMBOLS_MAX (2u << 20) /* 40 MB; the largest programs have about a million functions */
@@ -127,6 +128,8 @@ static int take_symbols(struct table *table, const struct image *from, const str
 	const unsigned char *bytes = image_bytes(from, section->offset, section->size);
 	size_t count = bytes ? section->size / sizeof(Elf64_Sym) : 0;
 
+	if (!budget_spend(image_budget(from), count))
+		return -E2BIG;
 	for (size_t i = 0; i < count; i++) {
 		struct entry entry = { .up = NONE, .source = (uint8_t)(table->sources_len - 1) };
 		Elf64_Sym symbol;

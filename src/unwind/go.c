@@ -15,14 +15,18 @@
 #define PROLOGUE 4 /* push %rbp; mov %rsp, %rbp */
 #define PUSHED 1
 
-static void add_ranges(struct go *go, const struct gopclntab *table, const char *name, bool root)
-{
-	struct go_range range = { .root = root };
+/* Those that go on on another stack, and after them the one that nothing calls. */
+static const char *const runtime[] = { "runtime.systemstack", "runtime.asmcgocall", "runtime.mcall", "runtime.mstart" };
 
-	while (go->len < GO_RANGES && gopclntab_named(table, name, &range.start, &range.end)) {
-		go->ranges[go->len++] = range;
-		range.start = range.end; /* an assembly function and its wrapper have one name */
-	}
+#define RUNTIME (sizeof(runtime) / sizeof(runtime[0]))
+
+static void add_ranges(struct go *go, const struct gopclntab *table)
+{
+	struct gopclntab_range found;
+	uint64_t at = 0;
+
+	while (go->len < GO_RANGES && gopclntab_named(table, runtime, RUNTIME, &at, &found))
+		go->ranges[go->len++] = (struct go_range){ found.start, found.end, found.name == RUNTIME - 1 };
 }
 
 void go_open(struct go *ret, const struct image *image)
@@ -32,12 +36,8 @@ void go_open(struct go *ret, const struct image *image)
 
 	*ret = (struct go){ .is = image_section_named(image, ".go.buildinfo", &section) ||
 				  image_section_named(image, ".note.go.buildid", &section) };
-	if (ret->is && !gopclntab_open(&table, image)) {
-		add_ranges(ret, table, "runtime.systemstack", false);
-		add_ranges(ret, table, "runtime.asmcgocall", false);
-		add_ranges(ret, table, "runtime.mcall", false);
-		add_ranges(ret, table, "runtime.mstart", true);
-	}
+	if (ret->is && !gopclntab_open(&table, image))
+		add_ranges(ret, table);
 	gopclntab_free(table);
 }
 

@@ -53,31 +53,37 @@ static const struct wire_early_map *find_map(const struct wire_early *early, uin
 
 /* The code is not in the record, so that no call can be seen in it; but somewhere code must be, and the vDSO calls
  * nobody. */
-static int by_frame_pointer(const struct wire_early *early, struct step_regs *regs)
+static int by_frame_pointer(const struct wire_early *early, struct step_regs *regs, bool *chained)
 {
 	const struct step_regs before = *regs;
 	const struct wire_early_map *map;
+	bool was_chained = *chained;
 	int result = step_fp(regs);
 
+	*chained = false;
+	if (result == STEP_ROOT && !step_fp_root(regs, was_chained, early->stack_root))
+		return WIRE_cut_no_frame_pointer;
 	if (result != STEP_MORE)
 		return result;
 	map = find_map(early, regs->r[STEP_IP] - 1);
-	if (map && map->kind != WIRE_FRAME_VDSO)
+	*chained = map && map->kind != WIRE_FRAME_VDSO;
+	if (*chained)
 		return STEP_MORE;
 	*regs = before;
 	return WIRE_cut_no_frame_pointer;
 }
 
 static int step_by(const struct wire_early *early, struct step_regs *regs, const struct wire_rule *rule, int have,
-		   bool *exact)
+		   bool begins, bool *exact, bool *chained)
 {
 	uint64_t fp = regs->r[STEP_FP];
 	bool was_exact = *exact;
 	int result;
 
 	*exact = false;
-	if (have <= 0 || rule->kind == WIRE_RULE_NONE)
-		return by_frame_pointer(early, regs);
+	if (have != 1 || rule->kind == WIRE_RULE_NONE)
+		return begins ? STEP_ROOT : by_frame_pointer(early, regs, chained);
+	*chained = false;
 	if (rule->kind == WIRE_RULE_ROOT)
 		return STEP_ROOT;
 	if (rule->kind == WIRE_RULE_SIGNAL) {
@@ -98,14 +104,15 @@ static void add(struct replay_result *result, uint64_t owner, uint64_t where)
 static int walk(const struct wire_early *early, replay_rule *find, void *arg, bool last, struct replay_result *ret)
 {
 	struct step_regs regs;
-	bool exact = true;
+	bool exact = true, chained = false;
 	int result = STEP_MORE;
 
 	memcpy(&regs, early->registers, sizeof(regs));
 	while (result == STEP_MORE) {
 		uint64_t address = regs.r[STEP_IP] - !exact, where;
 		const struct wire_early_map *map = find_map(early, address);
-		struct wire_rule rule = { 0 };
+		struct wire_rule rule = { 0 }, next = { 0 };
+		bool begins = false;
 		int have = 0;
 
 		if (!map) {
@@ -121,8 +128,14 @@ static int walk(const struct wire_early *early, replay_rule *find, void *arg, bo
 			have = find(arg, map->owner, (uint32_t)map->kind, where, &rule);
 		if (have == -EAGAIN && !last)
 			return -EAGAIN;
-		add(ret, map->owner, WIRE_WHERE(map->kind, where));
-		result = step_by(early, &regs, &rule, have, &exact);
+		if (have == 1 && rule.kind == WIRE_RULE_NONE && !exact) /* as walk_begins */
+			begins = find(arg, map->owner, (uint32_t)map->kind, where + 1, &next) == 1 &&
+				 next.kind != WIRE_RULE_NONE;
+		if (have == REPLAY_JIT)
+			add(ret, early->process, WIRE_WHERE(WIRE_FRAME_ANON, address));
+		else
+			add(ret, map->owner, WIRE_WHERE(map->kind, where));
+		result = step_by(early, &regs, &rule, have, begins, &exact, &chained);
 		/* Memory beyond the copy may well be there: with a table in time it would have been read. */
 		if (result == WIRE_cut_no_memory || (have == -EAGAIN && result == WIRE_cut_no_frame_pointer))
 			result = WIRE_cut_no_table;

@@ -12,7 +12,11 @@
 
 #include "bpf/wire.h"
 
-/* The rule for an offset in a file (or in the vDSO). 1: it is there; 0: there is none; -EAGAIN: not known yet. */
+/*
+ * The rule for an offset in a file (or in the vDSO). 1: it is there; 0: there is none; -EAGAIN: not known yet;
+ * REPLAY_JIT: there is no file, but memory with code of the process's own making.
+ */
+#define REPLAY_JIT 2
 typedef int replay_rule(void *arg, uint64_t owner, uint32_t kind, uint64_t offset, struct wire_rule *ret);
 
 struct replay_result {

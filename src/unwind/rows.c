@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds unwind tables and reads them back. Equal neighbours are one row; a gap of a few bytes between functions is
- * padding that nobody runs and needs no row. Each page begins with a row at its first byte, so that a search needs
- * only that page.
+ * Builds unwind tables and reads them back. Equal neighbours are one row; a short gap between functions needs no row if
+ * it is padding, which nobody runs; otherwise it has one that knows nothing, for it may be a function that nobody has
+ * described. Each page begins with a row at its first byte, so that a search needs only that page. Pages and rules are
+ * shared by all files: a table that takes far more of them than real ones is refused.
  *
  *   u32 rules, u32 pages, u32 first page, u32 last page, u64 rows
  *   rules (struct wire_rule)
@@ -22,11 +23,18 @@
 #include "elf/cfi.h"
 #include "elf/image.h"
 #include "unwind/go.h"
+#include "unwind/padding.h"
 #include "unwind/rules.h"
 
-#define PADDING 32
+#define PADDING_MAX 64 /* bytes; functions are hardly aligned to more */
+#define ALIGNMENT 16   /* of functions, usually */
+#define CODE_READ_MAX \
+	((uint64_t)16 << 20) /* in larger files usual padding is not looked at: it is all over the code, */
+#define LOOKS_MAX 4096       /* and unusual padding so often */
 #define PAGE_BYTES (1u << WIRE_PAGE_SHIFT)
 #define PAGES_MAX (1u << 15) /* 2 GiB of code */
+#define PAGES_FREE 512       /* that any table may have; */
+#define PAGES_PER_ROW 4 /* more only with so many rows. Of real files, those of Go without CFI have the most: 1.3 */
 #define HEAD_BYTES 24
 #define RECENT_BITS 8
 
@@ -52,10 +60,13 @@ struct builder {
 	struct wire_rule made; /* of the row before */
 	uint32_t registers;    /* of its state */
 	uint64_t gap;          /* address from which nothing is known, if that is not padding; 0: none */
+	uint64_t code_bytes;   /* of the whole file */
+	unsigned int looks;    /* at padding */
 	uint32_t page, first_page, last_page, pages_len;
 	bool any;
-	uint16_t rule; /* of the row before */
-	uint64_t rows, last_offset;
+	uint16_t rule;          /* of the row before */
+	uint64_t rows, changes; /* changes: rows that do not only go on at the beginning of a page */
+	uint64_t last_offset;
 	uint32_t count; /* rows of the page that is being filled */
 	struct cells *cells;
 };
@@ -64,6 +75,7 @@ static void put_row(struct builder *b, uint16_t offset, uint16_t rule)
 {
 	if (b->count && b->rule == rule)
 		return;
+	b->changes += rule != b->rule;
 	if (b->count &&
 	    b->cells->offsets[b->count - 1] == offset) /* a later row for the same byte replaces the one before */
 		b->count--;
@@ -153,11 +165,11 @@ static int add_row(struct builder *b, uint64_t address, const struct wire_rule *
 	offset = address - b->code.address;
 	offset = offset < b->code.size ? offset + b->code.offset : offset_of(b, address);
 	/* Code that the file does not have cannot run. Segments in another order than their addresses are left out. */
-	if (offset >> (32 + WIRE_PAGE_SHIFT) || offset < b->last_offset)
+	if (offset >= ROWS_OFFSET_END || offset < b->last_offset)
 		return 0;
 	b->last_offset = offset;
 	number = number_of(b, rule);
-	if (number >= WIRE_RULES_MAX || b->out->len - b->before > ROWS_BYTES_MAX)
+	if (number >= ROWS_RULES_MAX || b->out->len - b->before > ROWS_BYTES_MAX)
 		return -EFBIG;
 	err = go_to_page(b, (uint32_t)(offset >> WIRE_PAGE_SHIFT));
 	if (!err)
@@ -171,6 +183,28 @@ static int add_gap(struct builder *b)
 
 	rule_of(NULL, &none);
 	return add_row(b, b->gap, &none);
+}
+
+/* Whether nobody runs what is between two functions. */
+static bool is_padding(struct builder *b, uint64_t from, uint64_t to)
+{
+	uint64_t len = to - from;
+	struct image_code code;
+	const void *bytes;
+
+	if (len > PADDING_MAX)
+		return false;
+	if (b->code_bytes > CODE_READ_MAX) {
+		if (len < ALIGNMENT && to % ALIGNMENT == 0)
+			return true;
+		if (b->looks == LOOKS_MAX)
+			return false;
+		b->looks++;
+	}
+	if (!image_code_at(b->image, from, &code) || len > code.size - (from - code.address))
+		return false;
+	bytes = image_bytes(b->image, code.offset + (from - code.address), len);
+	return bytes && padding_is(image_header(b->image)->e_machine, bytes, len);
 }
 
 /* A row of Go's may be two: the second begins within it. */
@@ -198,7 +232,7 @@ static int take_row(void *arg, uint64_t address, const struct cfi_state *state)
 		b->gap = address;
 		return 0;
 	}
-	if (b->gap && address - b->gap > PADDING)
+	if (b->gap && !is_padding(b, b->gap, address))
 		err = add_gap(b);
 	b->gap = 0;
 	if (state->registers != b->registers || !rule_again(state, &b->made))
@@ -248,6 +282,8 @@ static int build(struct builder *b, const struct cfi *cfi)
 	if (!err && b->gap)
 		err = add_gap(b);
 	finish_page(b);
+	if (!err && b->pages_len > PAGES_FREE + PAGES_PER_ROW * b->changes)
+		err = -EFBIG;
 	return err ? err : buf_error(b->out);
 }
 
@@ -255,7 +291,10 @@ int rows_build(const struct image *image, const struct cfi *cfi, struct buf *out
 {
 	struct builder b = { .image = image, .out = out, .before = out->len, .cells = malloc(sizeof(struct cells)) };
 	int err = b.cells ? 0 : -ENOMEM;
+	uint64_t start, end;
 
+	if (image_code_range(image, &start, &end))
+		b.code_bytes = end - start;
 	if (!err) {
 		go_open(&b.go, image);
 		err = build(&b, cfi);
@@ -282,8 +321,9 @@ int rows_open(struct rows_reader *ret, const void *data, size_t len)
 	ret->rows = cursor_u64(&in);
 	ret->at = in.at;
 	ret->end = in.end;
-	if (in.bad || !ret->rules || ret->rules > WIRE_RULES_MAX || !ret->pages || ret->last_page < ret->first_page ||
+	if (in.bad || !ret->rules || ret->rules > ROWS_RULES_MAX || !ret->pages || ret->last_page < ret->first_page ||
 	    ret->last_page - ret->first_page != ret->pages - 1 || ret->pages > PAGES_MAX + 1 ||
+	    ret->last_page >= ROWS_OFFSET_END >> WIRE_PAGE_SHIFT ||
 	    ret->rules > cursor_left(&in) / sizeof(struct wire_rule))
 		return -EBADMSG;
 	return 0;

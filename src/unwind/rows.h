@@ -14,9 +14,14 @@ struct cfi;
 struct image;
 struct wire_rule;
 
-#define ROWS_BYTES_MAX (48u << 20) /* of a table, as carried */
+#define ROWS_BYTES_MAX (48u << 20)          /* of a table, as carried */
+#define ROWS_OFFSET_END ((uint64_t)1 << 32) /* of the file: rows at this offset and beyond are left out */
+#define ROWS_RULES_MAX 4096                 /* of a table: three times those of the largest libraries there are */
 
-/* Appends the table of an image. -ENODATA: nothing is said about code that it has. -EFBIG: too much is said. */
+/*
+ * Appends the table of an image. -ENODATA: nothing is said about code that it has. -EFBIG: too much is said, or it is
+ * said of code that is so far apart that the table would have hardly a row in each page.
+ */
 int rows_build(const struct image *image, const struct cfi *cfi, struct buf *out);
 
 /* Reading one, which is not trusted. First the rules, then the pages, in order. */

@@ -52,24 +52,44 @@ STEP_INLINE int step_fp(struct step_regs *regs)
 	return STEP_MORE;
 }
 
+/*
+ * Whether a frame without a row has no caller, after step_fp has said so. A frame pointer of zero says that only if the
+ * function keeps frame pointers: it does if its own was found by following the chain (`chained`). Or the first thread's
+ * stack began here (`stack_root`), give or take what the start of a program pushes. Any other function may use the
+ * register for what it likes. A return address of zero ends a chain only together with a frame pointer of zero.
+ */
+#define STEP_ROOT_BYTES 256
+
+STEP_INLINE int step_fp_root(const struct step_regs *regs, __u32 chained, __u64 stack_root)
+{
+	__u64 fp = regs->r[STEP_FP], next = 0;
+
+	if (fp && (STEP_READ_STACK(regs, &next, sizeof(next), fp) || next))
+		return 0;
+	return chained || (!fp && stack_root - regs->r[STEP_SP] <= STEP_ROOT_BYTES);
+}
+
 /* Bytes around an address: those before it may be a call, those at it the restorer of a signal. */
 struct step_code {
 	__u8 before[7];
 	__u8 at[9];
 };
 
-/*
- * Whether a call instruction ends right here: x86's near calls, direct or through a register or memory. A lone nop
- * counts as well: runtimes put one where they make it look as if a function had been called.
- */
-STEP_INLINE int step_after_call(const struct step_code *code)
+/* Whether a call instruction ends right here: x86's near calls, direct or through a register or memory. */
+STEP_INLINE int step_is_called(const struct step_code *code)
 {
-	if (code->before[2] == 0xe8 || code->before[6] == 0x90)
+	if (code->before[2] == 0xe8)
 		return 1;
 	for (int i = 0; i < 6; i++)
 		if (code->before[i] == 0xff && (code->before[i + 1] & 0x38) == 0x10)
 			return 1;
 	return 0;
+}
+
+/* A lone nop counts as well: runtimes put one where they make it look as if a function had been called. */
+STEP_INLINE int step_after_call(const struct step_code *code)
+{
+	return step_is_called(code) || code->before[6] == 0x90;
 }
 
 /* mov $15, %rax (or %eax); syscall: how a signal's handler returns, in every C library. */

@@ -9,7 +9,7 @@ export const LEAF_KEYS = ["module", "kind"];
 export const STACK_KEYS = ["fn", "focus", "callers", "ignore"];
 export const SHAPE_KEYS = ["hide", "foldrec", "foldmod"];
 export const CHIP_KEYS = [...TASK_KEYS, ...LEAF_KEYS, ...STACK_KEYS, ...SHAPE_KEYS];
-const ID_LENGTH = 64, ID_SHORT = 12;
+const ID = /^((?:[0-9]+\/)?[0-9a-f]{12})[0-9a-f]{52}$/;
 
 export function chipText(chip) {
 	return (chip.not ? "-" : "") + chip.key + ":" + chip.value;
@@ -46,8 +46,9 @@ function matcher(value, part) {
 	return part ? (text) => text.includes(value) : (text) => text === value;
 }
 
+// Of a container's id the first digits, with the user before it where one has named it.
 export function shortId(text) {
-	return text.length === ID_LENGTH && /^[0-9a-f]+$/.test(text) ? text.slice(0, ID_SHORT) : text;
+	return text.replace(ID, "$1");
 }
 
 export function taskText(db, task, key) {

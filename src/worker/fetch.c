@@ -25,13 +25,15 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/fds.h"
 #include "base/text.h"
 #include "worker/confine.h"
 
 #define LIBRARY "libdebuginfod.so.1"
 #define ID_MAX 64
-#define FILE_SECONDS "60"              /* as DEBUGINFOD_MAXTIME, unless that is set */
-#define ANSWER_NS (90 * NS_PER_SEC)    /* until the process is taken for hung */
+#define FILE_SECONDS "60"           /* as DEBUGINFOD_MAXTIME, unless that is set */
+#define ANSWER_NS (90 * NS_PER_SEC) /* until the process is taken for hung */
+#define STOP_NS (2 * NS_PER_SEC)
 #define ALL_NS (300 * NS_PER_SEC)      /* for all files together */
 #define FILE_BYTES ((uint64_t)2 << 30) /* of one file, unless DEBUGINFOD_MAXSIZE is less */
 #define MEMORY_BYTES ((uint64_t)256 << 20)
@@ -169,25 +171,7 @@ static int prepare(struct library *library, struct hello *hello)
 
 static bool send_answer(int socket, int32_t err, int fd)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { { 0 } };
-	struct iovec part = { &err, sizeof(err) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		struct cmsghdr *head;
-
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-		head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(head), &fd, sizeof(int));
-	}
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(err);
+	return fds_send(socket, &err, sizeof(err), &fd, fd >= 0) == sizeof(err);
 }
 
 static bool answer_one(const struct library *library, int socket)
@@ -216,7 +200,7 @@ static void fetch_main(int socket)
 
 	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for the other one */
 	signal(SIGTERM, on_stop);
-	hello.err = confine_user(socket, "wick-fetch", SIGTERM);
+	hello.err = confine_user(socket, "wick-fetch", SIGTERM, 0);
 	if (!hello.err)
 		hello.err = prepare(&library, &hello);
 	if (send(socket, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello) && !hello.err)
@@ -233,17 +217,9 @@ static void fetch_main(int socket)
 /* So many bytes within so much time, and a descriptor if one came with them. */
 static int receive(const struct fetch *fetch, void *into, size_t len, uint64_t wait_ns, int *ret_fd)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec part = { into, len };
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
-	};
 	struct pollfd ready = { .fd = fetch->socket, .events = POLLIN };
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + wait_ns, now;
-	const struct cmsghdr *head;
+	size_t fds_len;
 	int got = 0;
 
 	while (!got && (now = clock_ns(CLOCK_MONOTONIC)) < end) {
@@ -252,35 +228,42 @@ static int receive(const struct fetch *fetch, void *into, size_t len, uint64_t w
 	}
 	if (got <= 0)
 		return got ? -errno : -ETIME;
-	if (recvmsg(fetch->socket, &message, MSG_CMSG_CLOEXEC) != (ssize_t)len)
-		return -EPIPE;
-	head = CMSG_FIRSTHDR(&message);
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(head), sizeof(*ret_fd));
-	return 0;
+	return fds_receive(fetch->socket, into, len, ret_fd, 1, &fds_len) == (ssize_t)len ? 0 : -EPIPE;
+}
+
+static bool ends_within(pid_t pid, uint64_t ns)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
+
+	while (waitpid(pid, NULL, WNOHANG) == 0) {
+		if (clock_ns(CLOCK_MONOTONIC) >= until)
+			return false;
+		poll(NULL, 0, 1);
+	}
+	return true;
 }
 
 /* It may hang, and then not have cleared up: someone of the same rights does that. */
 static void stop(struct fetch *fetch, bool hangs)
 {
-	pid_t cleaner;
+	pid_t cleaner, pid = fetch->pid;
 
 	if (!fetch->pid)
 		return;
 	close(fetch->socket);
+	hangs = hangs || !ends_within(pid, STOP_NS);
 	if (hangs)
-		kill(fetch->pid, SIGKILL);
-	while (waitpid(fetch->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+		kill(pid, SIGKILL);
+	ends_within(pid, STOP_NS); /* or is left to itself */
 	fetch->pid = 0;
 	cleaner = hangs && *fetch->folder ? fork() : -1;
 	if (!cleaner) {
-		if (!confine_user(STDERR_FILENO, "wick-fetch", SIGKILL))
+		if (!confine_user(STDERR_FILENO, "wick-fetch", SIGKILL, pid))
 			remove_folder(fetch->folder);
 		_exit(0);
 	}
-	while (cleaner > 0 && waitpid(cleaner, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (cleaner > 0 && !ends_within(cleaner, STOP_NS))
+		kill(cleaner, SIGKILL);
 }
 
 static int start(struct fetch *fetch)

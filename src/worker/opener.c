@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fail.h"
+#include "base/fds.h"
 #include "base/file.h"
 #include "worker/confine.h"
 
@@ -46,57 +47,29 @@ static int event_open(const struct event *event)
 
 /* ---- Messages ---- */
 
-union control {
-	char bytes[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
-
 /* The result, and with it the descriptor if it is one. */
 static bool send_result(int socket, int fd)
 {
-	union control control = { { 0 } };
 	int32_t err = fd < 0 ? fd : 0;
-	struct iovec part = { &err, sizeof(err) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
-	if (fd >= 0) {
-		struct cmsghdr *head;
-
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-		head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(head), &fd, sizeof(fd));
-	}
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(err);
+	return fds_send(socket, &err, sizeof(err), &fd, fd >= 0) == sizeof(err);
 }
 
 static int receive_result(int socket)
 {
-	union control control;
+	size_t fds_len;
 	int32_t err;
-	int fd;
-	struct iovec part = { &err, sizeof(err) };
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
-	};
-	struct cmsghdr *head;
 	ssize_t got;
+	int fd;
 
 	do
-		got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+		got = fds_receive(socket, &err, sizeof(err), &fd, 1, &fds_len);
 	while (got < 0 && errno == EINTR);
 	if (got != sizeof(err) || err > 0)
 		return -EPIPE;
 	if (err)
 		return err;
-	head = CMSG_FIRSTHDR(&message);
-	if (!head || head->cmsg_type != SCM_RIGHTS) /* no room for another descriptor here */
-		return -EMFILE;
-	memcpy(&fd, CMSG_DATA(head), sizeof(fd));
-	return fd;
+	return fds_len ? fd : -EMFILE; /* no room for another descriptor here */
 }
 
 /* ---- The process ---- */

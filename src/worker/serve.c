@@ -17,6 +17,8 @@
 #include "worker/shelf.h"
 #include "worker/protocol.h"
 
+#define NAMES_BYTES_MAX ((size_t)48 << 20) /* of an answer; a file may have a long name for each address */
+
 static void serve_identity(int fd, struct buf *reply)
 {
 	unsigned char id[BUILD_ID_MAX];
@@ -40,16 +42,28 @@ static void serve_nothing(const struct ask *ask, const char *reason, struct buf 
 	answer_end(&writer);
 }
 
+/* The reason comes before the names, but is known after them: some of it is met on the way. */
 static void find_all(struct symbols *symbols, const struct ask *ask, struct buf *reply)
 {
 	struct symbol_name list[SYMBOLS_INLINE_MAX];
-	struct answer_writer writer;
+	struct answer_writer writer, head;
+	autobuf struct buf names = { 0 };
+	bool fits = true;
+	size_t begin;
 
-	if (answer_begin(&writer, reply, symbols_reason(symbols)))
+	if (answer_begin(&writer, &names, NULL))
 		return;
-	for (size_t i = 0; i < ask->addresses_len; i++)
-		answer_frames(&writer, list, symbols_find(symbols, ask->addresses[i], list, SYMBOLS_INLINE_MAX));
+	begin = names.len;
+	for (size_t i = 0; i < ask->addresses_len; i++) {
+		fits = fits && names.len <= NAMES_BYTES_MAX;
+		answer_frames(&writer, list,
+			      fits ? symbols_find(symbols, ask->addresses[i], list, SYMBOLS_INLINE_MAX) : 0);
+	}
 	answer_end(&writer);
+	if (buf_error(&names) || answer_begin(&head, reply, fits ? symbols_reason(symbols) : "too_big"))
+		return;
+	answer_end(&head);
+	buf_add(reply, names.data + begin, names.len - begin);
 }
 
 /*
@@ -66,7 +80,7 @@ static struct symbols *open_symbols(const struct ask *ask, const int *fds, size_
 	memcpy(file, ask->file, ask->file_len < sizeof(file) ? ask->file_len : sizeof(file) - 1);
 	err = symbols_open(&symbols, fds[0], &options);
 	if (err) {
-		*ret_reason = err == -ENOEXEC ? "not_elf" : err == -EFBIG ? "too_big" : "bad_elf";
+		*ret_reason = err == -ENOEXEC ? "not_elf" : err == -EFBIG ? "too_complex" : "bad_elf";
 		return NULL;
 	}
 	for (size_t i = 1; i < fds_len; i++)
@@ -186,11 +200,12 @@ static void serve_rows(const struct ask *ask, const int *fds, size_t fds_len, st
 	buf_adds(reply, reason);
 }
 
-void serve(void *arg, const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
+void serve(void *arg, const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply, int *ret_fd)
 {
 	uint64_t *addresses = NULL;
 	struct ask ask;
 
+	(void)ret_fd;
 	if (ask_read(request, len, &ask, &addresses) || !fds_len)
 		return; /* an empty answer is no answer */
 	switch (ask.kind) {

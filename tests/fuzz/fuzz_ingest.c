@@ -56,14 +56,13 @@ static void find_mapping(void *arg, uint32_t pid, struct profile_frame *frame)
 	frame->file = profile_add_file(run->profile, &(struct profile_file){ .inode = pid });
 }
 
-static int find_program(void *arg, uint32_t pid, uint64_t start, uint32_t *ret_exe, uint32_t *ret_comm)
+static int find_program(void *arg, uint32_t pid, uint64_t start, struct buf *exe, struct buf *comm)
 {
-	struct run *run = arg;
-
+	(void)arg;
 	if (pid & 1)
 		return -ENOENT;
-	*ret_exe = profile_bytes(run->profile, &start, sizeof(start));
-	*ret_comm = profile_bytes(run->profile, &pid, sizeof(pid));
+	buf_add(exe, &start, sizeof(start));
+	buf_add(comm, &pid, sizeof(pid));
 	return 0;
 }
 

@@ -142,7 +142,7 @@ wait_for 20 fetcher
 fetch=$(fetcher)
 : >asked
 wait_for 20 grep -q . asked
-is 'the process that asks: another user' "$(awk '/^Uid/ { print $2 }' "/proc/$fetch/status")" 65534
+is 'the process that asks: a user of its own' "$(awk '/^Uid/ { print $2 }' "/proc/$fetch/status")" "$((0xf0000000 | fetch))"
 is 'the process that asks: no capabilities' "$(awk '/^Cap(Prm|Eff|Bnd)/ { print $2 }' "/proc/$fetch/status" | sort -u)" 0000000000000000
 kill -KILL "$wick"
 ok 'the process that asks ends with wick' wait_for 20 gone "$fetch"

@@ -103,7 +103,7 @@ is 'read-only file system: what was there is there' "$(cat "$T/tiny/x.folded")" 
 # ---- No privilege ----
 cp "$WICK" "$T/wick"
 chmod 755 "$T" "$T/wick"
-chmod 777 "$out"
+chmod 1777 "$out"
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --ambient-caps=-all --bounding-set=-all)
 refuses 'nobody' 1 'cap_(bpf|perfmon)|sudo' "${nobody[@]}" "$T/wick" record -o "$out/x.folded" 1
 ok 'nobody: which capability and the command that gives it' grep -qiE 'cap_bpf.*(setcap|sudo)|(setcap|sudo).*cap_bpf' "$T/stderr"

@@ -12,7 +12,7 @@ load=$started
 
 # ---- What it answers ----
 
-serve -F 199
+serve -F 199 --allow-users prometheus
 http=$(http_of "$server")
 begun=$(date +%s%3N)
 for set in Eff Prm Inh Bnd Amb; do
@@ -50,6 +50,16 @@ pprof=$(timeout 600 go tool -n pprof) # Go builds it when it is first asked for
 is "go tool pprof reads the next seconds" "$(PPROF_TMPDIR=$T timeout 60 "$pprof" -top "$url/debug/pprof/profile?seconds=2" 2>"$T/pprof.err" | grep -c 'hot70')" 1 ||
 	diag "$(tail -3 "$T/pprof.err")"
 
+# by COMMAND...: the status of the profile, asked for by that command's user
+by() {
+	"$@" curl -sS -m 30 -w '\n%{http_code}' "$url/api/profile?format=folded" >"$T/answer"
+	tail -n 1 "$T/answer"
+}
+other=(setpriv --reuid=65533 --regid=65533 --clear-groups --)
+is "another user gets nothing" "$(by "${other[@]}")" 403
+is "but words" "$(head -n 1 "$T/answer" | jq -r '.error | test("--allow-users")')" true
+is "a user who was named does" "$(by setpriv --reuid=prometheus --regid=prometheus --clear-groups --)" 200
+
 # every path of docs/api.md, as it is there
 documented=0
 while read -r path; do
@@ -74,7 +84,8 @@ global: {scrape_interval: 1s}
 scrape_configs: [{job_name: wick, static_configs: [{targets: ["${url#http://}"]}]}]
 END
 prometheus_port=$((20000 + RANDOM % 10000))
-start "$T/prometheus.out" prometheus --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb" --web.listen-address="127.0.0.1:$prometheus_port"
+chmod 711 "$T" && chmod 644 "$T/prometheus.yml" && mkdir "$T/tsdb" && chown prometheus "$T/tsdb"
+start "$T/prometheus.out" setpriv --reuid=prometheus --regid=prometheus --clear-groups -- prometheus --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb" --web.listen-address="127.0.0.1:$prometheus_port"
 prometheus=$started
 scraped() {
 	[ "$(curl -sS -m 5 -G -d 'query=wick_windows_stored_total' "http://127.0.0.1:$prometheus_port/api/v1/query" | jq -r '.data.result[0].value[1] // 0')" -gt 0 ]
@@ -144,6 +155,7 @@ kill -CONT "$http"
 kill -KILL "$http"
 ok "it is started again" wait_for 20 said 'listens again' && wait_for 20 is_ready
 ok "and said why" said 'ended by signal 9'
+is "the next one does not answer others either" "$(by "${other[@]}")" 403
 sealed_more 2
 is "sampling went on without a gap" "$(rows "SELECT count(*) FROM (SELECT start, lag(end) OVER (ORDER BY sequence) AS before FROM windows WHERE level = 'window') WHERE start > before + 0.1")" 0
 
@@ -244,7 +256,7 @@ capabilities=$(sed -n 's/^AmbientCapabilities=//p' "$unit" | tr ' ' '\n' | sed '
 sed "s,@PREFIX@/bin/wick,$(readlink -f "$WICK")," "$unit" >"$T/wick.service"
 is "the unit is well-formed" "$(systemd-analyze verify --man=no "$T/wick.service" 2>&1)" ''
 # systemd gives it a link to the folder
-mkdir -m 700 "$T/service" "$T/service/private" && ln -s private "$T/service/data" && chown -R 65534 "$T/service" && chmod 711 "$T"
+mkdir -m 700 "$T/service" "$T/service/private" && ln -s private "$T/service/data" && chown -R 65534 "$T/service"
 cp "$WICK" "$T/wick"
 DATA=$T/service/data SOCKET=$T/service/sock
 : >"$T/server.err"
@@ -257,6 +269,7 @@ ok "as the service runs it: it is ready" wait_for 20 eval 'listens && is_ready'
 ok "it seals" wait_for 20 windows_there 2
 curl -sS "$url/api/profile?format=folded" >"$T/x.folded"
 ok "the load has its names" grep -q '^served;.*hot70' "$T/x.folded"
+is "as the service runs it: another user gets nothing" "$(by "${other[@]}")" 403
 end "$server" TERM
 is "as the service runs it: exit" "$status" 0
 
@@ -276,7 +289,7 @@ is "--replay: exit" "$status" 0
 
 # ---- Who listens dies in the middle of a window: the one after it is told what is not written yet ----
 
-DATA=$T/middle serve -F 199 --window 60
+SOCKET=$T/sock DATA=$T/middle serve -F 199 --window 60
 seen() {
 	[ "$(code "$url/api/profile?format=folded")" = 200 ] && [ "$(grep '^served;' "$T/body" | awk '{ n += $NF } END { print n + 0 }')" -ge "$1" ]
 }
@@ -293,7 +306,7 @@ end "$server" TERM
 
 # ---- A store that was there before: it is known from the first moment on ----
 
-DATA=$T/middle serve -F 199 --window 60
+SOCKET=$T/sock DATA=$T/middle serve -F 199 --window 60
 curl -sSN -m 3 "$url/api/events" 2>"$T/curl.err" | grep -m1 '^data: ' | sed 's/^data: //' >"$T/all.json"
 holds "when what is kept begins" "$(jq .first_ms "$T/all.json") <= $moment && $(jq .first_ms "$T/all.json") > $((moment - 600000))"
 holds "how much it is" "$(jq .health.store_bytes "$T/all.json") > 0"

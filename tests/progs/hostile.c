@@ -6,145 +6,47 @@
  *   hostile FOLDER MODE       one of the modes below
  *   hostile FOLDER many N     N tiny libraries, each a file of its own, some at a time; says `done` after the last one
  */
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 
-#include "prog.h"
+#include "hostile/elf.h"
 
-#define CODE 0x1000
-#define CFI 0x2000
+#define SIZE 0x4000 /* of a library: its head is all there is */
 #define SECTIONS 0x3000
-#define SIZE 0x4000
 #define SPARSE ((off_t)4 << 30)
 #define TOGETHER 40 /* libraries that are mapped at a time */
 
-static const unsigned char spin[] = { 0xf3, 0x90, 0xeb, 0xfc };                    /* pause; jmp to it */
-static const unsigned char leave[] = { 0xff, 0xcf, 0xf3, 0x90, 0x75, 0xfa, 0xc3 }; /* edi times pause; ret */
+static struct elf library;
 
-struct library {
-	unsigned char bytes[SIZE];
-	size_t cfi;
-	const char *program;
-	size_t program_len;
-};
-
-static void die(const char *what)
+static void make_library(const unsigned char *code, size_t len, const char *program, size_t program_len)
 {
-	perror(what);
-	exit(1);
+	elf_begin(&library, 0);
+	memcpy(library.head + ELF_CODE, code, len);
+	elf_fde(&library, ELF_CODE, 0x100, program, program_len);
+	elf_end(&library, 0, 0, SIZE);
 }
 
-static void put(struct library *library, const void *bytes, size_t len)
-{
-	memcpy(library->bytes + CFI + library->cfi, bytes, len);
-	library->cfi += len;
-}
-
-static void put_u32(struct library *library, uint32_t value)
-{
-	put(library, &value, sizeof(value));
-}
-
-static void put_u64(struct library *library, uint64_t value)
-{
-	put(library, &value, sizeof(value));
-}
-
-/* CFA = rsp + 8, return address below it. */
-static void put_cie(struct library *library)
-{
-	put_u32(library, 20);
-	put_u32(library, 0);
-	put(library, "\x01\0\x01\x78\x10\x0c\x07\x08\x90\x01\0\0\0\0\0\0", 16);
-}
-
-static void put_fde(struct library *library, uint64_t start, uint64_t len, const char *program, size_t program_len)
-{
-	put_u32(library, (uint32_t)(4 + 16 + program_len));
-	put_u32(library, (uint32_t)library->cfi);
-	put_u64(library, start);
-	put_u64(library, len);
-	put(library, program, program_len);
-}
-
-/* Header, a segment of all of it, sections .eh_frame and names. */
-static void put_elf(struct library *library)
-{
-	Elf64_Ehdr header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			      .e_type = ET_DYN,
-			      .e_machine = EM_X86_64,
-			      .e_version = EV_CURRENT,
-			      .e_phoff = sizeof(header),
-			      .e_shoff = SECTIONS,
-			      .e_ehsize = sizeof(header),
-			      .e_phentsize = sizeof(Elf64_Phdr),
-			      .e_phnum = 1,
-			      .e_shentsize = sizeof(Elf64_Shdr),
-			      .e_shnum = 3,
-			      .e_shstrndx = 2 };
-	Elf64_Phdr segment = { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = SIZE, .p_memsz = SIZE };
-	Elf64_Shdr sections[3] = {
-		[1] = { .sh_name = 1,
-			.sh_type = SHT_PROGBITS,
-			.sh_flags = SHF_ALLOC,
-			.sh_addr = CFI,
-			.sh_offset = CFI,
-			.sh_size = library->cfi },
-		[2] = { .sh_name = 11, .sh_type = SHT_STRTAB, .sh_offset = SECTIONS + sizeof(sections), .sh_size = 21 },
-	};
-
-	memcpy(library->bytes, &header, sizeof(header));
-	memcpy(library->bytes + sizeof(header), &segment, sizeof(segment));
-	memcpy(library->bytes + SECTIONS, sections, sizeof(sections));
-	memcpy(library->bytes + SECTIONS + sizeof(sections), "\0.eh_frame\0.shstrtab", 21);
-}
-
-static struct library *library_with(const unsigned char *code, size_t len, const char *program, size_t program_len)
-{
-	struct library *library = calloc(1, sizeof(*library));
-
-	if (!library)
-		die("calloc");
-	memcpy(library->bytes + CODE, code, len);
-	put_cie(library);
-	put_fde(library, CODE, 0x100, program, program_len);
-	put_elf(library);
-	return library;
-}
-
-static int write_library(const struct library *library, const char *path)
+static int write_library(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 
-	if (fd < 0 || write(fd, library->bytes, SIZE) != SIZE)
+	if (fd < 0 || write(fd, library.head, SIZE) != SIZE)
 		die(path);
 	return fd;
 }
 
 static unsigned char *map_library(int fd)
 {
-	unsigned char *at = mmap(NULL, CODE + 0x1000, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-
-	if (at == MAP_FAILED)
-		die("mmap");
-	return at;
+	return elf_map(fd, 0, ELF_CODE + 0x1000);
 }
 
 /* Runs the code with this in r12, on this stack pointer (with nothing in rbp) if it is not zero. Never returns. */
 static void run(const unsigned char *at, uint64_t r12, uint64_t sp)
 {
 	if (sp)
-		__asm__ volatile("mov %1, %%r12; mov %2, %%rsp; mov $1, %%ebp; jmp *%0" ::"r"(at + CODE), "r"(r12),
+		__asm__ volatile("mov %1, %%r12; mov %2, %%rsp; mov $1, %%ebp; jmp *%0" ::"r"(at + ELF_CODE), "r"(r12),
 				 "r"(sp)
 				 : "memory", "r12");
-	__asm__ volatile("mov %1, %%r12; call *%0" ::"r"(at + CODE), "r"(r12) : "memory", "r12");
+	__asm__ volatile("mov %1, %%r12; call *%0" ::"r"(at + ELF_CODE), "r"(r12) : "memory", "r12");
 	__builtin_unreachable();
 }
 
@@ -153,86 +55,78 @@ struct mode {
 	const char *program; /* of the function's entry */
 	size_t program_len;
 	uint64_t r12, sp;
-	void (*spoil)(struct library *library);                             /* before it is written */
-	void (*disturb)(int fd, const char *path, struct library *library); /* when it is mapped */
+	void (*spoil)(void);                       /* before the library is written */
+	void (*disturb)(int fd, const char *path); /* when it is mapped */
 };
 
 #define BYTES(text) text, sizeof(text) - 1
 
 /* The second description contradicts the first, others lie across it or reach beyond the address space. */
-static void overlap(struct library *library)
+static void overlap(void)
 {
-	put_fde(library, CODE, 0x100, BYTES("\x0c\x0c\x00"));
-	put_fde(library, CODE + 1, UINT64_MAX - CODE - 1, BYTES("\x0e\x40"));
-	put_fde(library, UINT64_MAX - 0x100, 0x1000, BYTES("\x0e\x40"));
-	put_elf(library);
+	elf_fde(&library, ELF_CODE, 0x100, BYTES("\x0c\x0c\x00"));
+	elf_fde(&library, ELF_CODE + 1, UINT64_MAX - ELF_CODE - 1, BYTES("\x0e\x40"));
+	elf_fde(&library, UINT64_MAX - 0x100, 0x1000, BYTES("\x0e\x40"));
+	elf_end(&library, 0, 0, SIZE);
 }
 
-static void huge_counts(struct library *library)
+static void huge_counts(void)
 {
-	Elf64_Ehdr *header = (Elf64_Ehdr *)library->bytes;
-	Elf64_Shdr *sections = (Elf64_Shdr *)(library->bytes + SECTIONS);
+	Elf64_Ehdr *header = (Elf64_Ehdr *)library.head;
+	Elf64_Shdr *sections = (Elf64_Shdr *)(library.head + SECTIONS);
 
 	header->e_shnum = 0xfeff;
 	header->e_phnum = 0xfffe;
 	sections[1].sh_size = UINT64_MAX - 1;
 }
 
-static void cut_off(int fd, const char *path, struct library *library)
+static void cut_off(int fd, const char *path)
 {
 	(void)path;
-	(void)library;
-	if (ftruncate(fd, CFI + 24))
+	if (ftruncate(fd, ELF_CFI + 24))
 		die("ftruncate");
 }
 
 /* Four billion bytes of call frame information, none of which is on any disk. */
-static void stretch(int fd, const char *path, struct library *library)
+static void stretch(int fd, const char *path)
 {
-	Elf64_Shdr *sections = (Elf64_Shdr *)(library->bytes + SECTIONS);
+	Elf64_Shdr *sections = (Elf64_Shdr *)(library.head + SECTIONS);
 
 	(void)path;
 	sections[1].sh_size = (uint64_t)SPARSE - SIZE;
-	if (pwrite(fd, library->bytes, SIZE, 0) != SIZE || ftruncate(fd, SPARSE))
+	if (pwrite(fd, library.head, SIZE, 0) != SIZE || ftruncate(fd, SPARSE))
 		die("stretch");
 }
 
-static void put_fifo(int fd, const char *path, struct library *library)
+static void put_fifo(int fd, const char *path)
 {
 	(void)fd;
-	(void)library;
 	if (unlink(path) || mkfifo(path, 0666))
 		die(path);
 }
 
-struct changing {
-	int fd;
-	struct library *library;
-};
-
 static void *change(void *arg)
 {
-	struct changing *changing = arg;
+	int fd = *(int *)arg;
 	uint64_t random = 1;
 
 	for (;;) {
 		for (int i = 0; i < 64; i++)
-			changing->library->bytes[CFI + prog_random(&random) % 0x60] =
-				(unsigned char)prog_random(&random);
-		if (ftruncate(changing->fd, CFI) ||
-		    pwrite(changing->fd, changing->library->bytes + CFI, SIZE - CFI, CFI) != SIZE - CFI)
+			library.head[ELF_CFI + prog_random(&random) % 0x60] = (unsigned char)prog_random(&random);
+		if (ftruncate(fd, ELF_CFI) ||
+		    pwrite(fd, library.head + ELF_CFI, SIZE - ELF_CFI, ELF_CFI) != SIZE - ELF_CFI)
 			die("change");
 	}
 	return NULL;
 }
 
-static void keep_changing(int fd, const char *path, struct library *library)
+static void keep_changing(int fd, const char *path)
 {
-	static struct changing changing;
+	static int changing;
 	pthread_t thread;
 
 	(void)path;
-	changing = (struct changing){ fd, library };
+	changing = fd;
 	if (pthread_create(&thread, NULL, change, &changing))
 		die("pthread_create");
 }
@@ -242,7 +136,10 @@ static const struct mode modes[] = {
 	{ .name = "h-loop",
 	  .program = "\x0c\x07\x00\x11\x10\x00",
 	  .program_len = 6 }, /* CFA = rsp, return address at it */
-	{ .name = "h-climb", .program = "\x0e\x10\x09\x10\x0c", .program_len = 5, .r12 = CODE }, /* r12 calls itself */
+	{ .name = "h-climb",
+	  .program = "\x0e\x10\x09\x10\x0c",
+	  .program_len = 5,
+	  .r12 = ELF_CODE }, /* r12 calls itself */
 	{ .name = "h-kernel", .program = "\x0c\x0c\x00", .program_len = 3, .r12 = 0xffff888000000000 }, /* CFA = r12 */
 	{ .name = "h-nowhere", .program = "\x0c\x0c\x00", .program_len = 3, .r12 = 0x00ffffffffff0000 },
 	{ .name = "h-deref",
@@ -264,18 +161,18 @@ static const struct mode modes[] = {
 
 static void run_mode(const struct mode *mode, const char *path)
 {
-	struct library *library = library_with(spin, sizeof(spin), mode->program, mode->program_len);
 	unsigned char *at;
 	int fd;
 
+	make_library(elf_spin, sizeof(elf_spin), mode->program, mode->program_len);
 	prctl(PR_SET_NAME, mode->name);
 	if (mode->spoil)
-		mode->spoil(library);
-	fd = write_library(library, path);
+		mode->spoil();
+	fd = write_library(path);
 	at = map_library(fd);
 	if (mode->disturb)
-		mode->disturb(fd, path, library);
-	run(at, mode->r12 == CODE ? (uint64_t)at + CODE + 1 : mode->r12, mode->sp);
+		mode->disturb(fd, path);
+	run(at, mode->r12 == ELF_CODE ? (uint64_t)at + ELF_CODE + 1 : mode->r12, mode->sp);
 }
 
 /* Code of a device: there is a file, and it is none. */
@@ -287,20 +184,20 @@ static void run_device(void)
 	if (at == MAP_FAILED)
 		die("/dev/zero");
 	prctl(PR_SET_NAME, "h-device");
-	memcpy(at + CODE, spin, sizeof(spin));
+	memcpy(at + ELF_CODE, elf_spin, sizeof(elf_spin));
 	run(at, 0, 0);
 }
 
 /* A stack of which only the part that is in use can be read: as if the rest were swapped out, or gone. */
 static void run_unreadable(const char *path)
 {
-	struct library *library = library_with(spin, sizeof(spin), BYTES("\x0e\x10"));
 	char *stack = mmap(NULL, 0x2000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	prctl(PR_SET_NAME, "h-unreadable");
 	if (stack == MAP_FAILED || mprotect(stack + 0x1000, 0x1000, PROT_NONE))
 		die("mmap");
-	run(map_library(write_library(library, path)), 0, (uint64_t)stack + 0x1000 - 8);
+	make_library(elf_spin, sizeof(elf_spin), BYTES("\x0e\x10"));
+	run(map_library(write_library(path)), 0, (uint64_t)stack + 0x1000 - 8);
 }
 
 static uint64_t *changing_slot;
@@ -308,8 +205,8 @@ static uint64_t *changing_slot;
 static void *change_slot(void *arg)
 {
 	const uint64_t targets[] = {
-		(uint64_t)(uintptr_t)arg + CODE + 1, 0,         1, (uint64_t)(uintptr_t)changing_slot,
-		(uint64_t)(uintptr_t)&die + 5,       UINT64_MAX
+		(uint64_t)(uintptr_t)arg + ELF_CODE + 1, 0,         1, (uint64_t)(uintptr_t)changing_slot,
+		(uint64_t)(uintptr_t)&die + 5,           UINT64_MAX
 	};
 
 	for (unsigned int i = 0;; i++)
@@ -320,10 +217,11 @@ static void *change_slot(void *arg)
 /* Memory that another thread changes all the time, between any two reads. */
 static void run_moving(const char *path)
 {
-	struct library *library = library_with(spin, sizeof(spin), NULL, 0);
-	unsigned char *at = map_library(write_library(library, path));
+	unsigned char *at;
 	pthread_t thread;
 
+	make_library(elf_spin, sizeof(elf_spin), "", 0);
+	at = map_library(write_library(path));
 	prctl(PR_SET_NAME, "h-moving");
 	changing_slot = mmap(NULL, 0x1000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (changing_slot == MAP_FAILED || pthread_create(&thread, NULL, change_slot, at))
@@ -334,22 +232,22 @@ static void run_moving(const char *path)
 /* Each of them runs for a moment; the others are there to be found. */
 static void run_many(const char *path, unsigned long count)
 {
-	struct library *library = library_with(leave, sizeof(leave), NULL, 0);
 	unsigned char *maps[TOGETHER] = { 0 };
 
+	make_library(elf_leave, sizeof(elf_leave), "", 0);
 	prctl(PR_SET_NAME, "h-many");
 	for (unsigned long i = 0; i < count; i++) {
 		unsigned char **slot = &maps[i % TOGETHER];
 		int fd;
 
-		memcpy(library->bytes + CODE + 0x80, &i, sizeof(i));
+		memcpy(library.head + ELF_CODE + 0x80, &i, sizeof(i));
 		unlink(path);
-		fd = write_library(library, path);
+		fd = write_library(path);
 		if (*slot)
-			munmap(*slot, CODE + 0x1000);
+			munmap(*slot, ELF_CODE + 0x1000);
 		*slot = map_library(fd);
 		close(fd);
-		((void (*)(int))(void *)(*slot + CODE))(2000);
+		elf_call(*slot + ELF_CODE, 2000);
 	}
 	printf("done\n");
 	fflush(stdout);

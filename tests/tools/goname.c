@@ -13,19 +13,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "elf/gopclntab.h"
 #include "elf/image.h"
 
 #define LIST 64
+#define QUESTION_STEPS 4096 /* as sym/symbols.c */
 
-static void answer(const struct gopclntab *table)
+static void answer(const struct image *image, const struct gopclntab *table)
 {
 	struct gopclntab_name list[LIST];
 	uint64_t address;
 
 	while (scanf("%" SCNx64, &address) == 1) {
-		size_t count = gopclntab_find(table, address, list, LIST);
+		size_t count;
+
+		budget_grant(image_budget(image), QUESTION_STEPS);
+		count = gopclntab_find(table, address, list, LIST);
 
 		printf("%" PRIx64, address);
 		for (size_t i = 0; i < count; i++)
@@ -45,7 +50,7 @@ int main(int argc, char **argv)
 	if (!err)
 		err = gopclntab_open(&table, image);
 	if (!err)
-		answer(table);
+		answer(image, table);
 	else
 		fprintf(stderr, "goname: %s\n", strerror(-err));
 	gopclntab_free(table);

@@ -106,6 +106,15 @@ static int write_text(const char *path, const char *text)
 	return err;
 }
 
+static void check_refused(const char *path, int err, const char *words)
+{
+	struct output *output = NULL;
+
+	assert_int_equal(output_open(&output, path), err);
+	assert_null(output);
+	assert_string_equal(fail_text(), words);
+}
+
 /* ---- reading ---- */
 
 static void test_read_appends(void **state)
@@ -225,19 +234,125 @@ static void test_given_up_leaves_nothing(void **state)
 	output_free(NULL);
 }
 
-static void test_replaced_file_keeps_mode_and_owner(void **state)
+static void test_replaced_file_keeps_mode_and_group(void **state)
 {
+	gid_t group = geteuid() == 0 ? 65533 : getegid();
 	struct stat found;
 
 	(void)state;
 	make_file("old", "a longer content than the new one", 0666);
-	if (geteuid() == 0)
-		assert_int_equal(chown("old", 65534, 65533), 0);
+	assert_int_equal(chown("old", (uid_t)-1, group), 0);
 	assert_int_equal(write_text("old", "new"), 0);
 	check_content("old", "new");
 	assert_int_equal(mode_of("old"), 0666);
 	assert_int_equal(stat("old", &found), 0);
-	assert_int_equal(found.st_uid, geteuid() == 0 ? 65534 : geteuid());
+	assert_int_equal(found.st_uid, geteuid());
+	assert_int_equal(found.st_gid, group);
+}
+
+/* What somebody else prepared to be filled stays as it is, and his. */
+static void test_file_of_somebody_else_is_refused(void **state)
+{
+	struct stat found;
+
+	(void)state;
+	make_file("theirs", "kept", 0666);
+	if (geteuid() != 0) { /* such a file cannot be made: one that is ours is written */
+		assert_int_equal(write_text("theirs", "new"), 0);
+		return;
+	}
+	assert_int_equal(chown("theirs", 65534, 65533), 0);
+	check_refused("theirs", -EPERM,
+		      "writing 'theirs': it belongs to user 65534: remove it, or choose another name");
+	check_content("theirs", "kept");
+	assert_int_equal(stat("theirs", &found), 0);
+	assert_int_equal(found.st_uid, 65534);
+	assert_int_equal(count_files("."), 1);
+}
+
+/* With sudo from his own folder, what is made there is his; root's own files stay root's. */
+static void test_sudo_user_owns_what_is_made_in_his_folder(void **state)
+{
+	uid_t owner = geteuid() == 0 ? 65534 : geteuid();
+	struct stat found;
+
+	(void)state;
+	assert_int_equal(mkdir("home", 0700), 0);
+	make_file("home/old", "old", 0640);
+	make_file("home/roots", "old", 0640);
+	if (geteuid() == 0) {
+		assert_int_equal(chown("home", 65534, 65534), 0);
+		assert_int_equal(chown("home/old", 65534, 65534), 0);
+		assert_int_equal(write_text("home/new", "x"), -EPERM); /* without sudo he is somebody else */
+	}
+	setenv("SUDO_UID", "65534", 1);
+	setenv("SUDO_GID", "65534", 1);
+	assert_int_equal(write_text("home/new", "x"), 0);
+	assert_int_equal(write_text("home/old", "x"), 0);
+	assert_int_equal(write_text("home/roots", "x"), 0);
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	assert_int_equal(stat("home/new", &found), 0);
+	assert_int_equal(found.st_uid, owner);
+	assert_int_equal(stat("home/old", &found), 0);
+	assert_int_equal(found.st_uid, owner);
+	assert_int_equal(found.st_mode & 0777, 0640);
+	assert_int_equal(stat("home/roots", &found), 0);
+	assert_int_equal(found.st_uid, geteuid());
+	assert_int_equal(count_files("home"), 3);
+	unlink("home/new");
+	unlink("home/old");
+	unlink("home/roots");
+}
+
+/* The place is the folder that was opened, whatever has its name when the file is put there. */
+static void test_folder_that_is_swapped_meanwhile(void **state)
+{
+	struct output *output;
+
+	(void)state;
+	assert_int_equal(mkdir("sub", 0755), 0);
+	assert_int_equal(mkdir("elsewhere", 0755), 0);
+	make_file("sub/x", "old", 0644);
+	assert_int_equal(output_open(&output, "sub/x"), 0);
+	assert_int_equal(output_write(output, "new", 3), 0);
+	assert_int_equal(rename("sub", "moved"), 0);
+	assert_int_equal(symlink("elsewhere", "sub"), 0);
+	assert_int_equal(output_commit(output), 0);
+	output_free(output);
+	check_content("moved/x", "new");
+	assert_int_equal(count_files("elsewhere"), 0);
+	unlink("moved/x");
+}
+
+/* A link that takes the name meanwhile is replaced, not followed. */
+static void test_link_that_appears_meanwhile(void **state)
+{
+	struct output *output;
+	struct stat found;
+
+	(void)state;
+	assert_int_equal(output_open(&output, "x"), 0);
+	assert_int_equal(symlink("elsewhere", "x"), 0);
+	assert_int_equal(output_commit(output), 0);
+	output_free(output);
+	assert_int_equal(lstat("x", &found), 0);
+	assert_true(S_ISREG(found.st_mode));
+	assert_int_equal(count_files("."), 1);
+}
+
+/* Whoever can make names could give another file's mode to the result. */
+static void test_mode_is_not_lent_by_a_hard_link(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("all", 0777), 0);
+	assert_int_equal(chmod("all", 01777), 0);
+	make_file("open", "open to everyone", 0666);
+	assert_int_equal(link("open", "all/x"), 0);
+	assert_int_equal(write_text("all/x", "new"), 0);
+	assert_int_equal(mode_of("all/x"), 0644);
+	check_content("open", "open to everyone");
+	unlink("all/x");
 }
 
 static void test_reader_of_the_old_file_is_not_disturbed(void **state)
@@ -293,15 +408,6 @@ static void test_longest_name(void **state)
 	name[255] = '\0';
 	assert_int_equal(write_text(name, "x"), 0);
 	check_content(name, "x");
-}
-
-static void check_refused(const char *path, int err, const char *words)
-{
-	struct output *output = NULL;
-
-	assert_int_equal(output_open(&output, path), err);
-	assert_null(output);
-	assert_string_equal(fail_text(), words);
 }
 
 static void test_bad_places_are_refused_early(void **state)
@@ -465,6 +571,24 @@ static void test_file_without_a_name(void **state)
 	close(fd);
 }
 
+/* A descriptor's file is written where it is: whoever gave it to us reads it there. */
+static void test_file_of_a_descriptor(void **state)
+{
+	autobuf struct buf content = { 0 };
+	char path[64];
+	int fd;
+
+	(void)state;
+	make_file("named", "a longer content than the new one", 0644);
+	fd = open("named", O_RDWR);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	assert_int_equal(write_text(path, "new"), 0);
+	assert_int_equal(file_read_fd(fd, 100, &content), 0);
+	assert_string_equal(content.data, "new");
+	assert_int_equal(count_files("."), 1);
+	close(fd);
+}
+
 static void test_slow_reader_of_nonblocking_pipe(void **state)
 {
 	static char data[LARGE];
@@ -501,7 +625,12 @@ int main(void)
 		in_folder(test_umask_is_respected),
 		in_folder(test_large_and_small_writes),
 		in_folder(test_given_up_leaves_nothing),
-		in_folder(test_replaced_file_keeps_mode_and_owner),
+		in_folder(test_replaced_file_keeps_mode_and_group),
+		in_folder(test_file_of_somebody_else_is_refused),
+		in_folder(test_sudo_user_owns_what_is_made_in_his_folder),
+		in_folder(test_folder_that_is_swapped_meanwhile),
+		in_folder(test_link_that_appears_meanwhile),
+		in_folder(test_mode_is_not_lent_by_a_hard_link),
 		in_folder(test_reader_of_the_old_file_is_not_disturbed),
 		in_folder(test_links_are_followed),
 		in_folder(test_link_loop),
@@ -516,6 +645,7 @@ int main(void)
 		in_folder(test_stdout),
 		in_folder(test_stdout_failures),
 		in_folder(test_file_without_a_name),
+		in_folder(test_file_of_a_descriptor),
 		in_folder(test_slow_reader_of_nonblocking_pipe),
 	};
 

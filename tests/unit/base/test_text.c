@@ -147,6 +147,32 @@ static void test_thousands(void **state)
 	check_thousands(UINT64_MAX, "18,446,744,073,709,551,615");
 }
 
+static void check_label(const char *text, const char *expected)
+{
+	size_t len = text_label_len(text, strlen(text));
+
+	assert_int_equal(len, strlen(expected));
+	assert_memory_equal(text, expected, len);
+}
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void test_labels_are_short(void **state)
+{
+	(void)state;
+	check_label(ID, "0123456789ab");
+	check_label("1000/" ID, "1000/0123456789ab");
+	check_label("4294967295/" ID, "4294967295/0123456789ab");
+	check_label(ID "0", ID "0");
+	check_label("/" ID, "/" ID);
+	check_label("web/" ID, "web/" ID);
+	check_label("1000/1000/" ID, "1000/1000/" ID);
+	check_label("1000/nginx.service", "1000/nginx.service");
+	check_label("1000/", "1000/");
+	check_label("1000", "1000");
+	check_label("", "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_not_numbers),
 		cmocka_unit_test(test_thousands),
+		cmocka_unit_test(test_labels_are_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static inline void find_mapping(void *arg, uint32_t pid, struct profile_frame *f
 	frame->address -= 0x1000;
 }
 
-static inline int find_program(void *arg, uint32_t pid, uint64_t start, uint32_t *ret_exe, uint32_t *ret_comm)
+static inline int find_program(void *arg, uint32_t pid, uint64_t start, struct buf *exe, struct buf *comm)
 {
 	struct fixture *f = arg;
 
@@ -64,8 +64,8 @@ static inline int find_program(void *arg, uint32_t pid, uint64_t start, uint32_t
 	f->asked_pid = pid;
 	if (pid != 1)
 		return -ENOENT;
-	*ret_exe = profile_string(f->profile, "/sbin/init");
-	*ret_comm = profile_string(f->profile, "init");
+	buf_adds(exe, "/sbin/init");
+	buf_adds(comm, "init");
 	return 0;
 }
 

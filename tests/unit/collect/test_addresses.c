@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "proc/maps.h"
 #include "profile/profile.h"
 
 struct fixture {
@@ -30,10 +31,16 @@ struct fixture {
 
 static struct fixture fixture;
 
+static int read_maps(void *arg, uint32_t pid, struct buf *ret)
+{
+	(void)arg;
+	return maps_read(pid, ret);
+}
+
 static int set_up(void **state)
 {
 	*state = &fixture;
-	if (profile_new(&fixture.profile) || addresses_new(&fixture.addresses, fixture.profile))
+	if (profile_new(&fixture.profile) || addresses_new(&fixture.addresses, fixture.profile, read_maps, NULL))
 		return -1;
 	fixture.process = profile_add_process(fixture.profile, (uint32_t)getpid(), 1);
 	return 0;

@@ -12,6 +12,7 @@
 #include <zlib.h>
 #include <cmocka.h>
 
+#include "base/budget.h"
 #include "elf/image.h"
 #include "unit/elf_file.h"
 #include "unit/frames.h"
@@ -291,6 +292,36 @@ static void test_many_cies(void **state)
 		assert_cfa(&rows->list[2 * i + 1], START + i * 0x40 + 4, 7, 16);
 		assert_int_equal(rows->list[2 * i + 1].state.rules[6].value, -16);
 	}
+	rows_free(rows);
+}
+
+/* Two CIEs, of which one is forgotten for the other: their programs are run again with each function. */
+static void test_programs_that_are_run_again_and_again(void **state)
+{
+	enum { FUNCTIONS = 2000, PROGRAM = 0x4000 - 15 };
+	struct rows *rows = rows_new();
+	struct frames frames = { 0 };
+	static char program[PROGRAM] = FRAMES_START;
+	size_t cies[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		frames_add_cie(&frames, &(struct frames_cie){ .version = 1,
+							      .letters = "",
+							      .code_factor = 1,
+							      .ra = 16,
+							      .program = program,
+							      .len = sizeof(program) });
+		cies[i] = frames.cie;
+	}
+	assert_int_equal(cies[1] % 0x100, 0);
+	for (unsigned int i = 0; i < FUNCTIONS; i++) {
+		frames.cie = cies[i % 2];
+		frames_add_fde(&frames, START + i * 8, 8, NULL, 0);
+	}
+	add_section(rows, &frames);
+	assert_int_equal(run(rows), -EFBIG);
+	assert_true(image_budget(rows->image)->spent);
 	rows_free(rows);
 }
 
@@ -683,6 +714,7 @@ int main(void)
 		cmocka_unit_test(test_code_in_units),
 		cmocka_unit_test(test_remembered_states),
 		cmocka_unit_test(test_many_cies),
+		cmocka_unit_test(test_programs_that_are_run_again_and_again),
 		cmocka_unit_test(test_programs_that_cannot_be_read),
 		cmocka_unit_test(test_rows_beyond_the_function),
 		cmocka_unit_test(test_functions_in_any_order),

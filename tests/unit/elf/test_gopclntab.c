@@ -82,16 +82,20 @@ static void check_whole(const struct gopclntab *table, bool inlines)
 
 static void check_named(const struct gopclntab *table)
 {
-	uint64_t start = 0, end;
+	static const char *const names[] = { "main.oute", "main.next", "main.outer2", "main.outer" };
+	struct gopclntab_range range;
+	uint64_t at = 0;
 
-	assert_true(gopclntab_named(table, "main.outer", &start, &end));
-	assert_int_equal(start, GOIMAGE_TEXT);
-	assert_int_equal(end, GOIMAGE_TEXT + 0x50);
-	start = end;
-	assert_false(gopclntab_named(table, "main.outer", &start, &end));
-	start = 0;
-	assert_false(gopclntab_named(table, "main.oute", &start, &end));
-	assert_false(gopclntab_named(table, "main.outer2", &start, &end));
+	assert_true(gopclntab_named(table, names, 4, &at, &range));
+	assert_int_equal(range.start, GOIMAGE_TEXT);
+	assert_int_equal(range.end, GOIMAGE_TEXT + 0x50);
+	assert_int_equal(range.name, 3);
+	assert_true(gopclntab_named(table, names, 4, &at, &range));
+	assert_int_equal(range.start, GOIMAGE_TEXT + 0x50);
+	assert_int_equal(range.name, 1);
+	assert_false(gopclntab_named(table, names, 4, &at, &range));
+	at = 0;
+	assert_false(gopclntab_named(table, names, 1, &at, &range));
 }
 
 static void test_every_version(void **state)

@@ -174,6 +174,96 @@ static void test_large_numbers(void **state)
 	elf_file_free(&file);
 }
 
+/* A file with so many sections, whose names all begin at the first byte of the table, which has no NUL if `endless`. */
+static struct buf many_sections(size_t count, bool endless)
+{
+	static const char names[] =
+		"....................................................................................";
+	Elf64_Shdr each = { .sh_type = SHT_PROGBITS };
+	struct elf_file file;
+	struct buf bytes;
+
+	elf_file_begin(&file);
+	elf_file_finish(&file);
+	file.header.e_shnum = 0;
+	file.header.e_shstrndx = 1;
+	file.header.e_shoff = file.bytes.len + sizeof(names);
+	memcpy(file.bytes.data, &file.header, sizeof(file.header));
+	each.sh_offset = file.bytes.len;
+	buf_add(&file.bytes, names, sizeof(names));
+	for (size_t i = 0; i < count; i++) {
+		each.sh_type = i == 1 ? SHT_STRTAB : SHT_PROGBITS;
+		each.sh_size = i ? sizeof(names) - endless : count;
+		buf_add(&file.bytes, &each, sizeof(each));
+	}
+	bytes = file.bytes;
+	buf_free(&file.names);
+	return bytes;
+}
+
+/* No file that can be run has thousands of sections: each look-up goes through all of them. */
+static void test_more_sections_than_anybody_needs(void **state)
+{
+	(void)state;
+	for (size_t count = 4095; count <= 4097; count++) {
+		struct buf bytes = many_sections(count, false);
+		struct image *image = NULL;
+
+		assert_int_equal(image_from_memory(&image, bytes.data, bytes.len), count > 4096 ? -EFBIG : 0);
+		if (image)
+			assert_int_equal(image_sections(image), count);
+		image_free(image);
+		buf_free(&bytes);
+	}
+}
+
+static void test_a_table_of_names_without_an_end(void **state)
+{
+	(void)state;
+	for (int endless = 0; endless <= 1; endless++) {
+		struct buf bytes = many_sections(64, endless);
+		int fd = memfd_create("file", MFD_CLOEXEC);
+		struct image_section section;
+		struct image *image = NULL;
+
+		assert_int_equal(write(fd, bytes.data, bytes.len), bytes.len);
+		assert_int_equal(image_open(&image, fd), 0);
+		assert_true(image_section(image, 7, &section));
+		assert_int_equal(section.name[0] == '.', !endless);
+		assert_int_equal(image_unlock_sections(image), endless ? -EBADMSG : 0); /* for libelf */
+		image_free(image);
+		buf_free(&bytes);
+		close(fd);
+	}
+}
+
+/* A name that begins as one of another section, or goes on, is another name; the first of two counts. */
+static void test_sections_by_name(void **state)
+{
+	static const char *const names[] = {
+		".a", ".ab", ".abc", ".ab", "", ".a-name-that-is-longer-than-any-other-one"
+	};
+	struct image_section section;
+	struct elf_file file;
+	struct image *image;
+
+	(void)state;
+	elf_file_begin(&file);
+	for (size_t i = 0; i < 6; i++)
+		elf_file_add(&file, names[i], SHT_PROGBITS, 0, "bytes", i);
+	elf_file_finish(&file);
+	image = open_file(&file);
+	for (size_t i = 0; i < 6; i++) {
+		assert_true(image_section_named(image, names[i], &section));
+		assert_string_equal(section.name, names[i]);
+		assert_int_equal(section.size, i == 3 ? 1 : i);
+	}
+	assert_false(image_section_named(image, ".abcd", &section));
+	assert_false(image_section_named(image, ".a-name-that-is-longer-than-any-other-two", &section));
+	image_free(image);
+	elf_file_free(&file);
+}
+
 static void test_offsets_and_addresses(void **state)
 {
 	uint64_t start, end, found = 0;
@@ -267,6 +357,9 @@ int main(void)
 		cmocka_unit_test(test_names_that_do_not_end),
 		cmocka_unit_test(test_tables_that_reach_outside),
 		cmocka_unit_test(test_large_numbers),
+		cmocka_unit_test(test_more_sections_than_anybody_needs),
+		cmocka_unit_test(test_a_table_of_names_without_an_end),
+		cmocka_unit_test(test_sections_by_name),
 		cmocka_unit_test(test_offsets_and_addresses),
 		cmocka_unit_test(test_build_id),
 		cmocka_unit_test(test_released_bytes_come_back),

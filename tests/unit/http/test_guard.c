@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may ask: hosts against rebinding, origins, tokens, and what every answer carries. */
+/* Who may ask: hosts against rebinding, origins, users, tokens, and what every answer carries. */
 #include "http/guard.h"
 
 #include "base/fail.h" /* before cmocka has a macro of that name */
@@ -193,6 +193,106 @@ static void test_preflight_has_no_token(void **state)
 	assert_int_equal(check(&locked, &request), GUARD_BAD_ORIGIN);
 }
 
+/* ---- Users of this machine ---- */
+
+static const uid_t owner_uids[] = { 0, 1000 }, allowed_uids[] = { 103, 1000 };
+
+static void test_who_is_who(void **state)
+{
+	const struct guard guard = { .owners = { owner_uids, 2 } };
+	const struct guard more = { .owners = { owner_uids, 2 }, .allowed = { allowed_uids, 2 } };
+
+	(void)state;
+	assert_int_equal(guard_client(&guard, true, 0), GUARD_OWNER);
+	assert_int_equal(guard_client(&guard, true, 1000), GUARD_OWNER);
+	assert_int_equal(guard_client(&guard, true, 103), GUARD_STRANGER);
+	assert_int_equal(guard_client(&guard, true, 65534), GUARD_STRANGER);
+	assert_int_equal(guard_client(&guard, false, 0), GUARD_UNKNOWN); /* whatever the number says */
+	assert_int_equal(guard_client(&more, true, 103), GUARD_ALLOWED);
+	assert_int_equal(guard_client(&more, true, 1000), GUARD_ALLOWED);
+	assert_int_equal(guard_client(&more, true, 0), GUARD_OWNER);
+	assert_int_equal(guard_client(&more, true, 104), GUARD_STRANGER);
+	assert_int_equal(guard_client(&more, false, 103), GUARD_UNKNOWN);
+	assert_int_equal(guard_client(&plain, true, 0), GUARD_STRANGER); /* nobody was said to be an owner */
+}
+
+/* For each kind of route, with no token configured, one that is not shown, and one that is. */
+struct expected {
+	enum guard_client client;
+	enum guard_verdict data[3], open[3], login[3], metrics[3];
+};
+
+#define YES GUARD_OK
+#define TOK GUARD_NO_TOKEN
+#define NOT GUARD_NOT_ALLOWED
+#define UNK GUARD_NOT_KNOWN
+
+static const struct expected table[] = {
+	{ GUARD_NETWORK, { YES, TOK, YES }, { YES, YES, YES }, { YES, YES, YES }, { YES, TOK, YES } },
+	{ GUARD_SOCKET, { YES, YES, YES }, { YES, YES, YES }, { YES, YES, YES }, { YES, YES, YES } },
+	{ GUARD_OWNER, { YES, TOK, YES }, { YES, YES, YES }, { YES, YES, YES }, { YES, TOK, YES } },
+	{ GUARD_ALLOWED, { YES, YES, YES }, { YES, YES, YES }, { YES, YES, YES }, { YES, YES, YES } },
+	{ GUARD_STRANGER, { NOT, TOK, YES }, { NOT, TOK, YES }, { NOT, YES, YES }, { NOT, TOK, YES } },
+	{ GUARD_UNKNOWN, { UNK, TOK, YES }, { UNK, TOK, YES }, { UNK, YES, YES }, { UNK, TOK, YES } },
+};
+
+static void check_row(const struct expected *row, int token, bool public)
+{
+	const struct guard guard = { .token = token ? TOKEN : NULL, .public_metrics = public };
+	struct guard_request request = { .client = row->client, .host = "localhost" };
+	enum guard_verdict wanted = row->metrics[token];
+
+	request.authorization = token == 2 ? "Bearer " TOKEN : token ? "Bearer nonsense" : NULL;
+	assert_int_equal(check(&guard, &request), row->data[token]);
+	request.metrics = true;
+	assert_int_equal(check(&guard, &request), public && wanted != YES ? GUARD_PUBLIC : wanted);
+	request.metrics = false;
+	request.open = true;
+	assert_int_equal(check(&guard, &request), row->open[token]);
+	request.login = true;
+	assert_int_equal(check(&guard, &request), row->login[token]);
+}
+
+static void test_users_and_tokens(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		for (int token = 0; token < 3; token++) {
+			check_row(&table[i], token, false);
+			check_row(&table[i], token, true);
+		}
+}
+
+/* A page of somebody else's is no better for being asked for by a user who may, nor is a path for being public. */
+static void test_hosts_and_origins_come_first(void **state)
+{
+	const struct guard guard = { .origins = origins, .public_metrics = true };
+	struct guard_request request = { .host = "evil.example", .metrics = true };
+
+	(void)state;
+	for (request.client = GUARD_NETWORK; request.client <= GUARD_UNKNOWN; request.client++) {
+		request.host = "evil.example";
+		request.origin = NULL;
+		assert_int_equal(check(&guard, &request), GUARD_BAD_HOST);
+		request.host = "localhost";
+		request.origin = "https://evil.example";
+		assert_int_equal(check(&guard, &request), GUARD_BAD_ORIGIN);
+	}
+}
+
+static void test_preflight_of_strangers(void **state)
+{
+	struct guard_request request = {
+		.client = GUARD_STRANGER, .host = "localhost", .origin = "https://www.speedscope.app", .preflight = true
+	};
+
+	(void)state;
+	assert_int_equal(check(&named, &request), GUARD_NOT_ALLOWED);
+	assert_int_equal(check(&locked, &request), GUARD_OK); /* what follows can have the token */
+	request.client = GUARD_UNKNOWN;
+	assert_int_equal(check(&named, &request), GUARD_NOT_KNOWN);
+}
+
 static void test_equal(void **state)
 {
 	(void)state;
@@ -281,6 +381,10 @@ int main(void)
 		cmocka_unit_test(test_pictures_and_scripts_of_other_sites),
 		cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_preflight_has_no_token),
+		cmocka_unit_test(test_who_is_who),
+		cmocka_unit_test(test_users_and_tokens),
+		cmocka_unit_test(test_hosts_and_origins_come_first),
+		cmocka_unit_test(test_preflight_of_strangers),
 		cmocka_unit_test(test_equal),
 		cmocka_unit_test(test_cookie_flags),
 		cmocka_unit_test(test_headers),

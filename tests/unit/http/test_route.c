@@ -64,6 +64,19 @@ static void test_what_is_open(void **state)
 				    !strcmp(route->path, "/healthz") || !strcmp(route->path, "/readyz"));
 }
 
+/* Nor what strangers can get, without a token and with one to show. */
+static void test_what_strangers_get(void **state)
+{
+	(void)state;
+	for (const struct route *route = routes; route->method; route++) {
+		if (route->flags & ROUTE_METRICS)
+			assert_true(!strcmp(route->path, "/metrics") || !strcmp(route->path, "/healthz") ||
+				    !strcmp(route->path, "/readyz"));
+		if (route->flags & ROUTE_LOGIN)
+			assert_true(!strcmp(route->path, "/page.css") || !strcmp(route->path, "/login"));
+	}
+}
+
 static void test_an_error_replaces_what_was_there(void **state)
 {
 	struct http_reply reply = { .status = 200, .type = "text/html", .name = "wick", .suffix = ".svg" };
@@ -86,6 +99,7 @@ int main(void)
 		cmocka_unit_test(test_every_path_is_found),
 		cmocka_unit_test(test_what_is_not_there),
 		cmocka_unit_test(test_what_is_open),
+		cmocka_unit_test(test_what_strangers_get),
 		cmocka_unit_test(test_an_error_replaces_what_was_there),
 	};
 

@@ -342,6 +342,24 @@ static void test_long_container_ids_are_cut(void **state)
 	assert_has(f, "  0123456789ab  ");
 }
 
+/* A user's container may have the same id as root's: they are two. */
+static void test_whose_container(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t key = profile_string(f->profile, "container");
+	uint32_t roots = profile_string(f->profile, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+	uint32_t users =
+		profile_string(f->profile, "1000/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+
+	example_processes(f->profile);
+	example_sample(f->profile, 1, 0, profile_add_label(f->profile, 0, key, roots), 1);
+	example_sample(f->profile, 2, 0, profile_add_label(f->profile, 0, key, users), 3);
+	f->options.by = TALLY_CONTAINER;
+	report(f);
+	assert_has(f, "  0123456789ab  ");
+	assert_has(f, "  1000/0123456789ab  ");
+}
+
 static void test_threads_that_were_not_recorded(void **state)
 {
 	struct fixture *f = *state;
@@ -487,6 +505,7 @@ int main(void)
 		with_profile(test_callers),
 		with_profile(test_by),
 		with_profile(test_long_container_ids_are_cut),
+		with_profile(test_whose_container),
 		with_profile(test_threads_that_were_not_recorded),
 		with_profile(test_filter_is_said),
 		with_profile(test_names_to_type),

@@ -141,6 +141,80 @@ static void test_length_is_obeyed(void **state)
 	assert_string_equal(place.unit, "");
 }
 
+#define BYTES(text) (sizeof(text) - 1)
+
+/* What root has named, of each path, and who has named the rest. */
+static const struct {
+	const char *path;
+	size_t root_len;
+	uint32_t owner;
+	const char *unit, *user_unit, *runtime, *container, *pod;
+} named[] = {
+	{ USER, BYTES(USER), 1000, "user@1000.service", "", "", "", "" },
+	{ USER "/init.scope", BYTES(USER), 1000, "user@1000.service", "1000/init.scope", "", "", "" },
+	{ USER "/app.slice/app-gnome-firefox-123.scope", BYTES(USER), 1000, "user@1000.service",
+	  "1000/app-gnome-firefox-123.scope", "", "", "" },
+	{ USER "/user.slice/libpod-" ID ".scope", BYTES(USER), 1000, "user@1000.service", "", "podman", "1000/" ID,
+	  "" },
+	{ USER "/docker-" ID ".scope/sshd.service", BYTES(USER), 1000, "user@1000.service", "1000/sshd.service",
+	  "docker", "1000/" ID, "" },
+	{ USER BURST "/cri-containerd-" ID ".scope", BYTES(USER), 1000, "user@1000.service", "", "containerd",
+	  "1000/" ID, "1000/" UID },
+	{ USER "/lxc/1000", BYTES(USER), 4294967294, "user@1000.service", "", "lxc", "4294967294/1000", "" },
+	/* Nobody knows whose */
+	{ USER "/docker-" ID ".scope", BYTES(USER), PLACE_UNKNOWN, "user@1000.service", "", "", "", "" },
+	{ USER "/docker-" ID ".scope", 0, PLACE_UNKNOWN, "", "", "", "", "" },
+	{ "/sshd.service", 0, 1000, "", "1000/sshd.service", "", "", "" },
+	/* What root named stands */
+	{ "/docker/" ID "/docker/" ID2, BYTES("/docker/" ID), 100000, "", "", "docker", ID, "" },
+	{ BURST "/crio-" ID ".scope/pod" UID "/" ID2, BYTES(BURST "/crio-" ID ".scope"), 100000, "", "", "crio", ID,
+	  UID },
+	{ BURST "/" ID2, BYTES(BURST), 100000, "", "", "kubernetes", "100000/" ID2, UID },
+	{ "/lxc.payload.web/system.slice/nginx.service", BYTES("/lxc.payload.web"), 100000, "", "100000/nginx.service",
+	  "lxc", "web", "" },
+	/* Folders of root's, left to a user */
+	{ "/lxc/web", BYTES("/lxc"), 1000, "", "", "lxc", "1000/web", "" },
+	{ "/system.slice/a.service (deleted)", BYTES("/system.slice"), 7, "", "7/a.service", "", "", "" },
+	/* A name that would look like a user's */
+	{ "/machine.slice/machine-1000\\x2fweb.scope", 99, PLACE_UNKNOWN, "", "", "", "", "" },
+};
+
+static void test_whose_names(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+		const struct place_names names = { named[i].root_len, named[i].owner };
+		struct place place;
+
+		memset(&place, 'x', sizeof(place));
+		place_named(named[i].path, strlen(named[i].path), &names, &place);
+		if (strcmp(place.unit, named[i].unit) || strcmp(place.container, named[i].container))
+			print_message("%s: unit '%s', container '%s'\n", named[i].path, place.unit, place.container);
+		assert_string_equal(place.unit, named[i].unit);
+		assert_string_equal(place.user_unit, named[i].user_unit);
+		assert_string_equal(place.runtime, named[i].runtime);
+		assert_string_equal(place.container, named[i].container);
+		assert_string_equal(place.pod, named[i].pod);
+	}
+}
+
+/* A name that fits by itself, but not with the user before it. */
+static void test_whose_long_names(void **state)
+{
+	const struct place_names names = { 0, 1000 };
+	struct place place;
+	char path[5 + 125];
+
+	(void)state;
+	memset(path, 'a', sizeof(path));
+	memcpy(path, "/lxc/", 5);
+	place_named(path, 5 + 122, &names, &place);
+	assert_int_equal(strlen(place.container), 127);
+	place_named(path, 5 + 123, &names, &place);
+	assert_string_equal(place.container, "");
+	assert_string_equal(place.runtime, "");
+}
+
 static void test_short(void **state)
 {
 	char text[64], few[5];
@@ -150,6 +224,10 @@ static void test_short(void **state)
 	assert_string_equal(text, "0123456789ab");
 	place_short("0123456789abcdef0123456789abcdef-1234567", text, sizeof(text));
 	assert_string_equal(text, "0123456789ab");
+	place_short("1000/" ID, text, sizeof(text));
+	assert_string_equal(text, "1000/0123456789ab");
+	place_short("1000/web", text, sizeof(text));
+	assert_string_equal(text, "1000/web");
 	place_short("web-1", text, sizeof(text));
 	assert_string_equal(text, "web-1");
 	place_short("", text, sizeof(text));
@@ -167,6 +245,8 @@ int main(void)
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_length_is_obeyed),
+		cmocka_unit_test(test_whose_names),
+		cmocka_unit_test(test_whose_long_names),
 		cmocka_unit_test(test_short),
 	};
 

@@ -331,6 +331,9 @@ static void test_who_ran(void **state)
 	assert_int_equal(
 		samples_of(f, term(.key = FILTER_LABEL, .label = "container", .exact = true, .text = "0123456789a")),
 		0);
+	assert_int_equal(samples_of(f, term(.key = FILTER_LABEL, .label = "container", .exact = true,
+					    .text = "1000/0123456789ab")),
+			 0);
 	assert_int_equal(
 		samples_of(f, term(.key = FILTER_LABEL, .label = "container", .exact = true, .text = "[no container]")),
 		4);

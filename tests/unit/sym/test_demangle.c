@@ -217,6 +217,74 @@ static void test_names_that_grow(void **state)
 	assert_true(out.len && out.len <= 16384);
 }
 
+/* S_, S0_, … S9_, SA_ and so on */
+static void add_again(struct buf *name, unsigned int number)
+{
+	buf_addc(name, 'S');
+	if (number > 36)
+		buf_addc(name, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[(number - 1) / 36]);
+	if (number)
+		buf_addc(name, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[(number - 1) % 36]);
+	buf_addc(name, '_');
+}
+
+/* A type that doubles with each level, in which a pack is looked for before anything is printed. */
+static void test_names_that_are_searched_for_ever(void **state)
+{
+	(void)state;
+	for (unsigned int levels = 1; levels < 200; levels += 3) {
+		autobuf struct buf name = { 0 }, out = { 0 };
+
+		buf_adds(&name, "_Z1fI1BI1AS1_E");
+		for (unsigned int i = 0; i < levels; i++) {
+			buf_adds(&name, "S0_I");
+			add_again(&name, i + 3);
+			add_again(&name, i + 3);
+			buf_addc(&name, 'E');
+		}
+		buf_adds(&name, "EDp");
+		add_again(&name, levels + 3);
+		buf_addc(&name, 'v');
+		for (int mode = DEMANGLE_SHORT; mode <= DEMANGLE_FULL; mode++) {
+			buf_clear(&out);
+			assert_true(demangle(&out, name.data, (enum symbols_demangle)mode) < 1 << 21);
+			assert_true(out.len && out.len <= 16384);
+		}
+		if (levels == 1)
+			assert_string_equal(out.data, "(B<B<A, A>, B<A, A> >)... f<B<A, A>, B<B<A, A>, B<A, A> > >()");
+	}
+}
+
+/* A conversion operator whose type is parsed twice on each level. */
+static void test_names_that_are_parsed_for_ever(void **state)
+{
+	autobuf struct buf name = { 0 }, out = { 0 };
+
+	(void)state;
+	buf_adds(&name, "_ZN1AcvT_");
+	for (unsigned int i = 0; i < 1000; i++)
+		buf_adds(&name, "IT_");
+	demangle(&out, name.data, DEMANGLE_FULL);
+	assert_string_equal(out.data, name.data);
+}
+
+/* libiberty makes room for the product of both numbers on the stack: 15 MB here. */
+static void test_names_that_need_more_than_the_stack(void **state)
+{
+	autobuf struct buf name = { 0 }, out = { 0 };
+
+	(void)state;
+	buf_adds(&name, "_Z1fIiEv");
+	for (unsigned int list = 0; list < 4; list++) {
+		buf_adds(&name, "PFv");
+		for (unsigned int i = 0; i < (list < 2 ? 600 : 400); i++)
+			buf_adds(&name, list < 2 ? "RT_" : "1BIiE");
+		buf_addc(&name, 'E');
+	}
+	demangle(&out, name.data, DEMANGLE_FULL);
+	assert_string_equal(out.data, name.data);
+}
+
 /* Within the stack that a worker has, with room to spare. */
 static void test_deep_names(void **state)
 {
@@ -250,6 +318,9 @@ int main(void)
 		cmocka_unit_test(test_long_names_of_cplus),
 		cmocka_unit_test(test_without_end),
 		cmocka_unit_test(test_names_that_grow),
+		cmocka_unit_test(test_names_that_are_searched_for_ever),
+		cmocka_unit_test(test_names_that_are_parsed_for_ever),
+		cmocka_unit_test(test_names_that_need_more_than_the_stack),
 		cmocka_unit_test(test_deep_names),
 	};
 

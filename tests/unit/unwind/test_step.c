@@ -502,9 +502,29 @@ static void test_leaf_without_a_frame(void **state)
 
 #define with_memory(test) cmocka_unit_test_setup(test, clear_memory)
 
+/* A register that is zero, or words that are, say nothing of a function that may use them for what it likes. */
+static void test_root_without_a_row(void **state)
+{
+	struct step_regs none = regs_of(0x100, place(0), 0), some = regs_of(0x100, place(0), place(4));
+
+	(void)state;
+	assert_false(step_fp_root(&none, 0, 0));
+	assert_true(step_fp_root(&none, 1, 0));
+	assert_true(step_fp_root(&none, 0, place(0)));
+	assert_true(step_fp_root(&none, 0, place(0) + STEP_ROOT_BYTES));
+	assert_false(step_fp_root(&none, 0, place(0) + STEP_ROOT_BYTES + 8));
+	assert_false(step_fp_root(&none, 0, place(0) - 8)); /* a stack that is another one */
+	put_frame(4, 0, 0);
+	assert_false(step_fp_root(&some, 0, place(0)));
+	assert_true(step_fp_root(&some, 1, 0));
+	put_frame(4, place(8), 0); /* the chain goes on, or is none */
+	assert_false(step_fp_root(&some, 1, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		with_memory(test_root_without_a_row),
 		with_memory(test_chain_to_the_root),
 		with_memory(test_return_address_of_zero),
 		with_memory(test_frame_at_the_stack_pointer),

@@ -7,9 +7,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,21 +21,22 @@
 #undef fail
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "worker/worker.h"
 
 struct answers {
-	unsigned int good, died, slow, other;
+	unsigned int good, died, slow, over, other;
 	size_t bytes;
 	char last[64];
 };
 
 /* A worker whose requests say what to do. */
-static void obey(void *arg, const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply)
+static void obey(void *arg, const void *request, size_t len, const int *fds, size_t fds_len, struct buf *reply,
+		 int *ret_fd)
 {
 	const char *what = request;
 	char byte = 0;
 
-	(void)arg;
 	if (!len)
 		return;
 	switch (*what) {
@@ -62,11 +65,24 @@ static void obey(void *arg, const void *request, size_t len, const int *fds, siz
 		socket(AF_INET, SOCK_STREAM, 0);
 		buf_adds(reply, "opened a socket");
 		break;
+	case 'n': /* how often it was asked */
+		buf_addf(reply, "%u", ++*(unsigned int *)arg);
+		break;
+	case 'g': /* gives a descriptor */
+		*ret_fd = memfd_create("given", 0);
+		if (write(*ret_fd, "G", 1) == 1)
+			buf_addc(reply, 'g');
+		break;
+	case 'p': /* limits of another process */
+		buf_addf(reply, "%d", prlimit(1, RLIMIT_NOFILE, NULL, &(struct rlimit){ 0 }));
+		break;
 	case 'o': /* a file of ours */
 		buf_adds(reply, open("/etc/passwd", O_RDONLY) >= 0 ? "opened a file" : "could not");
 		break;
 	}
 }
+
+static unsigned int times_asked;
 
 static void count(void *arg, int err, const void *reply, size_t len)
 {
@@ -75,7 +91,8 @@ static void count(void *arg, int err, const void *reply, size_t len)
 	answers->good += !err;
 	answers->died += err == -EPIPE;
 	answers->slow += err == -ETIME;
-	answers->other += err && err != -EPIPE && err != -ETIME;
+	answers->over += err == -EDQUOT;
+	answers->other += err && err != -EPIPE && err != -ETIME && err != -EDQUOT;
 	answers->bytes += len;
 	memset(answers->last, 0, sizeof(answers->last));
 	if (reply)
@@ -86,16 +103,30 @@ static struct worker *start(void)
 {
 	struct worker *worker = NULL;
 
-	assert_int_equal(
-		worker_start(&worker,
-			     &(struct worker_options){ .serve = obey, .memory_bytes = 64 << 20, .cpu_seconds = 1 }),
-		0);
+	assert_int_equal(worker_start(&worker, &(struct worker_options){ .serve = obey,
+									 .memory_bytes = 64 << 20,
+									 .cpu_seconds = 1,
+									 .limits = { .deaths = 2 },
+									 .arg = &times_asked }),
+			 0);
 	return worker;
 }
 
 static void ask(struct worker *worker, const char *what, struct answers *answers)
 {
-	assert_int_equal(worker_ask(worker, what, strlen(what), NULL, 0, count, answers), 0);
+	assert_int_equal(worker_ask(worker,
+				    &(struct worker_request){
+					    .bytes = what, .len = strlen(what), .done = count, .arg = answers }),
+			 0);
+}
+
+static void ask_soon(struct worker *worker, const char *what, struct answers *answers)
+{
+	assert_int_equal(
+		worker_ask(worker,
+			   &(struct worker_request){
+				   .bytes = what, .len = strlen(what), .soon = true, .done = count, .arg = answers }),
+		0);
 }
 
 static void answers_in_order(void **state)
@@ -123,8 +154,8 @@ static void some_come_first(void **state)
 	ask(worker, "big", &late); /* is sent at once */
 	assert_int_equal(worker_pump(worker, false), 0);
 	ask(worker, "e late", &late);
-	assert_int_equal(worker_ask_soon(worker, "e first", 7, NULL, 0, count, &soon), 0);
-	assert_int_equal(worker_ask_soon(worker, "e second", 8, NULL, 0, count, &soon), 0);
+	ask_soon(worker, "e first", &soon);
+	ask_soon(worker, "e second", &soon);
 	while (soon.good < 2) {
 		assert_true(late.good <= 1);
 		assert_true(soon.good == 0 || !strcmp(soon.last, "e first"));
@@ -146,7 +177,11 @@ static void reads_descriptors_it_is_given(void **state)
 
 	(void)state;
 	assert_int_equal(write(fd, "Q", 1), 1);
-	assert_int_equal(worker_ask(worker, "f", 1, &fd, 1, count, &answers), 0);
+	assert_int_equal(
+		worker_ask(worker,
+			   &(struct worker_request){
+				   .bytes = "f", .len = 1, .fds = &fd, .fds_len = 1, .done = count, .arg = &answers }),
+		0);
 	close(fd); /* it has its own */
 	assert_int_equal(worker_pump(worker, true), 0);
 	assert_string_equal(answers.last, "Q");
@@ -248,6 +283,153 @@ static void survives_being_killed(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+static void ask_for(struct worker *worker, const char *what, uint64_t user, uint64_t maker, struct answers *answers)
+{
+	assert_int_equal(worker_ask(worker, &(struct worker_request){ .bytes = what,
+								      .len = strlen(what),
+								      .user = user,
+								      .maker = maker,
+								      .done = count,
+								      .arg = answers }),
+			 0);
+}
+
+/* Whoever wrote what it read may have taken it over: it serves nobody else after that. */
+static void serves_one_maker(void **state)
+{
+	struct worker *worker = start();
+	struct answers answers = { 0 };
+	pid_t pid = worker_pid(worker);
+
+	(void)state;
+	for (int i = 1; i <= 2; i++) {
+		ask_for(worker, "number", 0, 1000, &answers);
+		assert_int_equal(worker_pump(worker, true), 0);
+		assert_int_equal(atoi(answers.last), i);
+		assert_int_equal(worker_pid(worker), pid);
+	}
+	ask_for(worker, "number", 0, 1001, &answers);
+	assert_int_equal(worker_pump(worker, true), 0);
+	assert_int_equal(atoi(answers.last), 1); /* it knows nothing of the others */
+	assert_int_not_equal(worker_pid(worker), pid);
+	assert_int_equal(worker_deaths(worker), 0);
+	worker_free(worker);
+}
+
+/* Nobody else has its user, so that nobody but root can stop it. */
+static void has_a_user_of_its_own(void **state)
+{
+	struct worker *worker = start();
+	struct answers answers = { 0 };
+	autobuf struct buf text = { 0 };
+	char path[64];
+	unsigned long uid;
+
+	(void)state;
+	ask(worker, "echo", &answers);
+	assert_int_equal(worker_pump(worker, true), 0);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)worker_pid(worker));
+	assert_int_equal(file_read(path, 1 << 16, &text), 0);
+	uid = strtoul(strstr(text.data, "\nUid:") + 5, NULL, 10);
+	if (geteuid())
+		assert_int_equal(uid, getuid());
+	else
+		assert_int_equal(uid >> 28, 0xf);
+	worker_free(worker);
+}
+
+static void asks_for_no_others_limits(void **state)
+{
+	struct worker *worker = start();
+	struct answers answers = { 0 };
+
+	(void)state;
+	ask(worker, "prlimit", &answers);
+	assert_int_equal(worker_pump(worker, true), 0);
+	assert_int_equal(answers.died, 1);
+	worker_free(worker);
+}
+
+static int given = -1;
+
+static void take_given(void *arg, int err, const void *reply, size_t len)
+{
+	(void)reply, (void)len;
+	given = err ? -1 : worker_take_fd(arg);
+}
+
+static int stay_free(int socket, uint64_t memory_bytes)
+{
+	(void)socket, (void)memory_bytes;
+	return 0;
+}
+
+static void gives_a_descriptor(void **state)
+{
+	const struct worker_options options = { .serve = obey, .enter = stay_free, .cpu_seconds = 10 };
+	unsigned int before = open_descriptors();
+	struct worker *worker = NULL;
+	char byte = 0;
+
+	(void)state;
+	assert_int_equal(worker_start(&worker, &options), 0);
+	for (int i = 0; i < 2; i++) { /* the second is not taken: it is closed */
+		assert_int_equal(worker_ask(worker, &(struct worker_request){ .bytes = "give",
+									      .len = 4,
+									      .done = i ? count : take_given,
+									      .arg = i ? (void *)&(struct answers){ 0 }
+										       : (void *)worker }),
+				 0);
+		assert_int_equal(worker_pump(worker, true), 0);
+	}
+	assert_true(given >= 0);
+	assert_int_equal(pread(given, &byte, 1, 0), 1);
+	assert_int_equal(byte, 'G');
+	close(given);
+	worker_free(worker);
+	assert_int_equal(open_descriptors(), before);
+}
+
+/* What a user's requests do is his alone: after some deaths his are refused, and nobody else's. */
+static void a_user_has_a_share(void **state)
+{
+	struct worker *worker = start();
+	struct answers his = { 0 }, others = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		ask_for(worker, "crash", 1000, 1000, &his);
+	ask_for(worker, "echo", 1001, 1001, &others);
+	ask_for(worker, "echo", 0, 0, &others);
+	assert_int_equal(worker_pump(worker, true), 0);
+	assert_int_equal(his.died, 2);
+	assert_int_equal(his.over, 3);
+	assert_int_equal(others.good, 2);
+	assert_int_equal(worker_refused(worker), 3);
+	worker_free(worker);
+}
+
+/* Those who have had less come first. */
+static void who_had_less_comes_first(void **state)
+{
+	struct worker *worker = start();
+	struct answers first = { 0 }, second = { 0 };
+
+	(void)state;
+	ask_for(worker, "big", 1000, 0, &first);
+	assert_int_equal(worker_pump(worker, true), 0);
+	for (int i = 0; i < 10; i++)
+		ask_for(worker, "big", 1000, 0, &first);
+	ask_for(worker, "echo", 1001, 0, &second);
+	while (!second.good)
+		assert_int_equal(worker_pump(worker, false), 0);
+	assert_true(first.good <= 2);
+	worker_cancel(worker);
+	assert_int_equal(first.good + first.other, 11);
+	assert_true(worker_idle(worker));
+	worker_free(worker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +441,12 @@ int main(void)
 		cmocka_unit_test(time_and_memory_are_limited),
 		cmocka_unit_test(opens_no_files),
 		cmocka_unit_test(survives_being_killed),
+		cmocka_unit_test(serves_one_maker),
+		cmocka_unit_test(has_a_user_of_its_own),
+		cmocka_unit_test(asks_for_no_others_limits),
+		cmocka_unit_test(gives_a_descriptor),
+		cmocka_unit_test(a_user_has_a_share),
+		cmocka_unit_test(who_had_less_comes_first),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
